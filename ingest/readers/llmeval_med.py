@@ -5,24 +5,19 @@ Dataset, answers and scored files share that shape and are told apart by what th
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from evaluation.protocols.base import Answer
 from evaluation.protocols.llmeval_med import CATEGORIES, Problems, ScoredRow, questions
+from ingest.documents import loads, unpack
+from ingest.readers.base import FileContent, Row, Trouble
+from ingest.walk import Entry
 
-BOM = b"\xef\xbb\xbf"
 RUN = re.compile(r"run[ _-]?([0-9]+).*score.*\.json", re.IGNORECASE)
-
-
-class DocumentError(ValueError):
-    """Bytes that are no JSON document. `line` and `column` (in characters) count from 1, `offset` (in bytes) from 0."""
-
-    def __init__(self, reason: str, line: int, column: int, offset: int) -> None:
-        super().__init__(f"{reason}: line {line}, column {column}, byte {offset}")
-        self.reason, self.line, self.column, self.offset = reason, line, column, offset
 
 
 def repeat_of(filename: str) -> int:
@@ -36,35 +31,6 @@ def repeat_of(filename: str) -> int:
     if repeat == 0:
         raise ValueError(f"judging runs count from 1: {name!r}")
     return repeat
-
-
-def loads(data: bytes) -> Any:
-    """The document in `data`, UTF-8 with or without a byte-order mark; bare NaN is read as a float NaN.
-
-    Raises DocumentError (a ValueError) with the place of the fault; for nesting too deep to read that is the start.
-    """
-    start = len(BOM) if data.startswith(BOM) else 0
-    try:
-        text = data[start:].decode()
-    except UnicodeDecodeError as error:
-        before = data[start : start + error.start].decode()
-        raise _error("not UTF-8", before, start + error.start) from error
-    try:
-        return json.loads(text, parse_int=_integer)
-    except json.JSONDecodeError as error:
-        before = text[: error.pos]
-        raise _error(error.msg, before, start + len(before.encode())) from error
-    except RecursionError as error:
-        raise _error("nested too deeply", "", start) from error
-
-
-def _error(reason: str, before: str, offset: int) -> DocumentError:
-    return DocumentError(reason, before.count("\n") + 1, len(before) - before.rfind("\n"), offset)
-
-
-def _integer(digits: str) -> int | float:
-    # Python refuses to read integers of thousands of digits; past the range of a float they are infinite here
-    return int(digits) if len(digits) < 400 else float(digits)
 
 
 def kind(document: object) -> str | None:
@@ -120,3 +86,21 @@ def rows(document: Mapping[str, Any], repeat: int, problems: Problems) -> Iterat
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def read(
+    entry: Entry, file: int, repeat: int, take: Callable[[ScoredRow], Answer], progress: Callable[[int], None]
+) -> FileContent:
+    """Read one scored document as judging run `repeat`. ValueError says where it does not parse; OSError passes through."""
+    stored = Path(entry.real).read_bytes()
+    text = unpack(stored)
+    content = FileContent(entry, sha256=hashlib.sha256(stored).hexdigest(), size=len(stored), longest=len(text))
+    problems: Problems = []
+    content.rows = [
+        Row(take(row), file, 0, 0, len(text), pointer) for pointer, row in rows(loads(text), repeat, problems)
+    ]
+    content.malformed = len(problems)
+    content.troubles = [Trouble("error", "bad_row", f"{pointer}: {reason}") for pointer, reason in problems]
+    content.parsed = len(content.rows)
+    progress(len(stored))
+    return content

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.protocols.llmeval_med import CATEGORIES
-from ingest.readers.llmeval_med import DocumentError, is_dataset, is_scored, kind, loads, repeat_of, rows
+from ingest.documents import DocumentError, loads
+from ingest.readers.llmeval_med import is_dataset, is_scored, kind, repeat_of, rows
 
 SHARED = Path(os.environ.get("CLINBOARD_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 CONFORMANCE = SHARED / "conformance" / "llmeval_med"

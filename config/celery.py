@@ -1,0 +1,11 @@
+"""The Celery application. Workers must use `--pool threads` or `solo`: Polars and fork do not go together."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("clinboard")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

@@ -1,0 +1,1 @@
+"""What is measured and how: benchmarks, runs, evaluators, statistics. Knows no files and no requests."""

@@ -1,0 +1,40 @@
+"""LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
+
+from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.protocols import liveclin
+
+EVALUATOR = liveclin.LiveClinOfficial()
+
+SPEC = BenchmarkSpec(
+    slug="liveclin",
+    name="LiveClin",
+    description="Clinical cases as chains of 3 to 6 multiple-choice questions with images and tables, renewed twice a year.",
+    unit="case",
+    item_word="question",
+    items=liveclin.items,
+    read=EVALUATOR.read,
+    comparable=lambda answer: answer.prediction,
+    evaluators=(EVALUATOR,),
+    dimensions={
+        "icd_chapter": "ICD-10 chapter",
+        "disease_cluster": "Disease cluster",
+        "rarity": "Rarity",
+        "stage": "Clinical stage",
+        "position": "Position of the question",
+        "image_modality": "Image modality",
+        "table_modality": "Table modality",
+        "stage_text": "Stage as written",
+    },
+    sizes={},
+    licence="CC BY-NC-SA 4.0",
+    attribution="LiveClin authors",
+    item_access="nobody",
+    how_computed=(
+        "Case accuracy: a case counts only when every one of its questions is right; the denominator is all expected cases. "
+        "Question accuracy: right questions of all expected questions. Failed and skipped calls count as wrong."
+    ),
+    how_not_to_read=(
+        "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "
+        "questions right gets about one of three cases right."
+    ),
+)

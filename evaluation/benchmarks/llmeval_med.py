@@ -1,0 +1,42 @@
+"""LLMEval-Med: open questions in five categories, judged 1 to 5 by a language model."""
+
+from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.protocols import llmeval_med
+
+
+def items(documents):
+    return llmeval_med.items(*documents)
+
+
+EVALUATOR = llmeval_med.LLMEvalMedAggregate()
+
+SPEC = BenchmarkSpec(
+    slug="llmeval-med",
+    name="LLMEval-Med",
+    description="Chinese open questions on medical knowledge, language, reasoning, safety and text generation, judged 1 to 5.",
+    unit="conversation",
+    item_word="question",
+    items=items,
+    read=EVALUATOR.read,
+    comparable=lambda answer: answer.prediction,
+    evaluators=(EVALUATOR,),
+    dimensions={
+        "category": "Category",
+        "category2": "Sub-category",
+        "scene": "Scene",
+        "difficulty": "Difficulty",
+        "round": "Round",
+        "score": "Judge's score",
+    },
+    sizes={"full": 667},
+    default_release="2025",
+    attribution="LLMEval-Med authors",
+    how_computed=(
+        "A question is usable when the mean of its valid judge scores is at least 4. The rate is over the questions seen in "
+        "any judging run; a question without a valid score counts as not usable."
+    ),
+    how_not_to_read=(
+        "The paper's OP is the plain mean of the five category rates; the public aggregator weights by questions. Both stand "
+        "here by name. Figures rest on the stored verdicts of a language model."
+    ),
+)

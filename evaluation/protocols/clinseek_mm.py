@@ -1,0 +1,98 @@
+"""MM-Bench: gold names and the extraction of answers, by the raw part of the public MM scorer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evaluation.protocols.base import Answer, ItemSpec
+from evaluation.protocols.clinseek_rows import Call, ClinSeekRow
+
+
+def gold_names(label: Any) -> list[str]:
+    """Names of a gold label: `name`, or `value` where the name is null; blanks are dropped, a null item is the word None."""
+    if label is None:
+        return []
+    entries = label if isinstance(label, list) else [label if isinstance(label, str) else str(label)]
+    names = []
+    for entry in entries:
+        value = (
+            (entry.get("name") if entry.get("name") is not None else entry.get("value"))
+            if isinstance(entry, dict)
+            else entry
+        )
+        names.append("" if isinstance(entry, dict) and value is None else str(value))
+    return [name for name in names if name.strip()]
+
+
+def mm_items(rows: Iterable[Mapping[str, Any]]) -> list[ItemSpec]:
+    """Items from gold rows; an item with empty gold stands in no denominator. Raises ValueError with row, field and value."""
+    items: dict[str, ItemSpec] = {}
+    for number, row in enumerate(rows, 1):
+        for name in ("qid", "task"):
+            if not isinstance(row.get(name), str) or not row[name]:
+                raise ValueError(f"gold row {number}: {name} is {row.get(name)!r}")
+        key, label = row["qid"], row.get("label", row.get("ground_truth"))
+        subject = row.get("subject_id")
+        facets = [("task", row["task"])]
+        facets += [(name, str(row[name])) for name in ("scope", "source_benchmark") if row.get(name)]
+        cluster = key if subject is None else str(subject)
+        items[key] = ItemSpec(key, key, cluster, label, tuple(facets), scored=bool(gold_names(label)))
+    return list(items.values())
+
+
+def _named(call: Call) -> tuple[Any, Any]:
+    if call.name is not None or call.function is None:
+        return call.name, call.arguments
+    return call.function.name, call.function.arguments
+
+
+def take(row: ClinSeekRow) -> tuple[tuple[str, ...], str]:
+    """(prediction strings, note) by the MM scorer's rules.
+
+    The last message with a call named exactly `ehr.finish` or `finish` whose arguments are not null decides; of its calls
+    the first. Notes: `ok`, `no_finish_call`, `bad_json_args`, `no_response_key`; a null response is `ok` with no strings.
+    """
+    for _, call in row.calls():
+        name, arguments = _named(call)
+        if name not in ("ehr.finish", "finish") or arguments is None:
+            continue
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except (ValueError, RecursionError):
+                return (), "bad_json_args"
+            if not isinstance(arguments, dict):
+                return (), "no_response_key"
+        if not isinstance(arguments, dict):
+            return (), "bad_json_args"
+        if "response" not in arguments:
+            return (), "no_response_key"
+        return strings(arguments["response"]), "ok"
+    return (), "no_finish_call"
+
+
+def strings(response: Any) -> tuple[str, ...]:
+    """A list item by item (an object by its first non-empty of name, value, text, answer, else its JSON), a text as one."""
+    if response is None:
+        return ()
+    if not isinstance(response, list):
+        return (response if isinstance(response, str) else str(response),)
+    return tuple(
+        str(next((item[key] for key in ("name", "value", "text", "answer") if item.get(key)), None) or json.dumps(item))
+        if isinstance(item, dict)
+        else str(item)
+        for item in response
+    )
+
+
+def prediction_set(prediction: Iterable[str]) -> frozenset[str]:
+    """Stripped, lower-cased, empty ones dropped."""
+    return frozenset(text.strip().lower() for text in prediction) - {""}
+
+
+def read(row: ClinSeekRow) -> Answer:
+    """Take the answer out of one row. The row must have an id."""
+    prediction, note = take(row)
+    return Answer(row.item or "", row.repeat, prediction, note, row.failed, (row.task, row.odd_shape))

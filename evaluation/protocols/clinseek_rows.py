@@ -1,0 +1,99 @@
+"""The part of a ClinSeek results row that scoring needs, as a typed structure. Everything else is skipped while reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+
+class Function(msgspec.Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class Call(msgspec.Struct):
+    id: Any = None
+    function: Function | None = None
+    # Some writers put both at the top level; only the MM scorer reads them there.
+    name: Any = None
+    arguments: Any = None
+
+
+class Message(msgspec.Struct):
+    role: Any = None
+    tool_calls: list[Call] | None = None
+
+
+class ClinSeekRow(msgspec.Struct):
+    qid: Any = None
+    run_index: Any = None
+    status: Any = None
+    stop_reason: Any = None
+    task: Any = None
+    label: Any = None
+    backend_model_id: Any = None
+    messages: list[Message] | None = None
+    # True where the public text scorer would have stopped at this row and lost the whole file.
+    odd_shape: bool = False
+
+    @property
+    def item(self) -> str | None:
+        """The sample id as text; None when the row has none (missing, null, or no plain value)."""
+        if isinstance(self.qid, str):
+            return self.qid
+        return str(self.qid) if isinstance(self.qid, (int, float)) and not isinstance(self.qid, bool) else None
+
+    @property
+    def repeat(self) -> int:
+        """1-based; a missing or unreadable run_index means 1."""
+        index = self.run_index
+        return index if isinstance(index, int) and not isinstance(index, bool) and index > 0 else 1
+
+    @property
+    def failed(self) -> bool:
+        """The call failed: the row says so by its status or, where it has none, by its stop reason."""
+        return self.status == "error" or (
+            self.status is None and self.stop_reason in ("error", "exception", "exception_before_completion")
+        )
+
+    def calls(self) -> Iterator[tuple[int, Call]]:
+        """(index of the message, call), from the last message to the first, within a message in written order."""
+        messages = self.messages or []
+        for index in range(len(messages) - 1, -1, -1):
+            for call in messages[index].tool_calls or []:
+                yield index, call
+
+
+def from_dict(row: dict[str, Any]) -> ClinSeekRow:
+    """Build a row from a plain dictionary, whatever its shape: what is no message or no call is passed over and marked."""
+    odd = False
+    messages = []
+    raw_messages = row.get("messages")
+    if not isinstance(raw_messages, list):
+        odd, raw_messages = True, []
+    for raw in raw_messages:
+        if not isinstance(raw, dict):
+            odd = True
+            continue
+        calls = []
+        raw_calls = raw.get("tool_calls")
+        if raw_calls is not None and not isinstance(raw_calls, list):
+            odd, raw_calls = True, None
+        for call in raw_calls or []:
+            if not isinstance(call, dict):
+                odd = True
+                continue
+            function = call.get("function")
+            if function is not None and not isinstance(function, dict):
+                odd, function = True, None
+            named = None
+            if function is not None:
+                name = function.get("name")
+                odd = odd or not isinstance(name, str)
+                named = Function(name if isinstance(name, str) else None, function.get("arguments"))
+            calls.append(Call(call.get("id"), named, call.get("name"), call.get("arguments")))
+        messages.append(Message(raw.get("role"), calls))
+    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
+    return ClinSeekRow(*(row.get(key) for key in wanted), messages=messages, odd_shape=odd)

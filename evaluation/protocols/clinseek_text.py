@@ -1,0 +1,237 @@
+"""The text scorer of EHR-Bench and AgentEHR-Bench: set F1 over the last finish call. Protocol `clinseek-text-2026`."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluation.protocols import aggregate
+from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.clinseek_rows import ClinSeekRow
+
+METRICS = ("f1", "precision", "recall", "exact_match")
+
+
+def item_key(row: Mapping[str, Any], *, build: bool) -> str:
+    """The sample id: the row's own `qid` (or `query_id`), else built from task, subject and, where given, admission."""
+    own = row.get("qid") or row.get("query_id")
+    if own and not build:
+        return str(own)
+    parts = [row["task"], row["subject_id"], row.get("hadm_id")]
+    return "_".join(str(part) for part in parts if part is not None)
+
+
+def gold_strings(label: Any) -> list[str]:
+    """Gold as a list of strings, before lower-casing.
+
+    A string is one item. In a list of objects only `atc_name` counts when any object has a non-empty one, else `name`.
+    """
+    if isinstance(label, str):
+        return [label]
+    if not isinstance(label, list):
+        return []
+    objects = [entry for entry in label if isinstance(entry, dict)]
+    field = "atc_name" if any(entry.get("atc_name") for entry in objects) else "name"
+    strings = [entry.get(field) if isinstance(entry, dict) else entry for entry in label]
+    return [text for text in strings if isinstance(text, str)]
+
+
+def text_items(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    groups: Mapping[str, str] | None = None,
+    aggregates: Mapping[str, Sequence[str]] | None = None,
+    build_keys: bool = False,
+) -> list[ItemSpec]:
+    """Items of a text benchmark from its gold rows; of rows with one id the last counts, as in the public loader.
+
+    Raises ValueError with row number, field and value where a row lacks its task, its subject or its label.
+    """
+    items: dict[str, ItemSpec] = {}
+    for number, row in enumerate(rows, 1):
+        for name in ("task", "subject_id"):
+            if row.get(name) in (None, ""):
+                raise ValueError(f"gold row {number}: {name} is {row.get(name)!r}")
+        label = row.get("label", row.get("ground_truth"))
+        if not isinstance(label, (str, list)):
+            raise ValueError(f"gold row {number}: label is {label!r}, expected a text or a list")
+        task = str(row["task"])
+        facets = [("task", task)]
+        if row.get("task_type"):
+            facets.append(("task_type", str(row["task_type"])))
+        if groups and task in groups:
+            facets.append(("task_group", groups[task]))
+        facets += [("aggregate", name) for name, tasks in (aggregates or {}).items() if task in tasks]
+        key = item_key(row, build=build_keys)
+        items[key] = ItemSpec(key, key, str(row["subject_id"]), label, tuple(facets))
+    return list(items.values())
+
+
+def parse_arguments(arguments: Any) -> tuple[bool, Any]:
+    """(parsed, value) of a call's arguments: JSON first, then a Python literal; an object or a list is taken as it is."""
+    if not isinstance(arguments, str):
+        return arguments is not None, arguments
+    try:
+        return True, json.loads(arguments)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return True, ast.literal_eval(arguments)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False, None
+
+
+_ABSENT = object()
+
+
+def take(row: ClinSeekRow) -> tuple[tuple[Any, ...], str]:
+    """The predictions of a row and the rule that took them.
+
+    Messages from the last to the first, calls of a message from the last to the first: the first call whose name, in lower
+    case, contains `finish` decides, also when it cannot be parsed. Status, role and `completed` are not consulted.
+    """
+    for message in reversed(row.messages or []):
+        for call in reversed(message.tool_calls or []):
+            function = call.function
+            if function is None or not function.name or "finish" not in function.name.lower():
+                continue
+            return _from_arguments(function.arguments)
+    return (), "no_prediction"
+
+
+def _from_arguments(arguments: Any) -> tuple[tuple[Any, ...], str]:
+    parsed, value = parse_arguments(arguments)
+    if not parsed:
+        return (), "finish_parse_error"
+    if isinstance(value, dict):
+        value = value.get("response", _ABSENT)
+        if value is _ABSENT:
+            return (), "finish_tool_call"
+    if isinstance(value, list):
+        return tuple(value), "finish_tool_call"
+    if isinstance(value, str) and value.strip():
+        return (value.strip(),), "finish_tool_call"
+    return (), "finish_tool_call_non_list"
+
+
+def prediction_set(prediction: Iterable[Any]) -> frozenset[str]:
+    """Only strings are kept, lower-cased and nothing else."""
+    return frozenset(text.lower() for text in prediction if isinstance(text, str))
+
+
+def set_scores(predicted: frozenset[str], gold: frozenset[str]) -> tuple[float, float, float, float]:
+    """(f1, precision, recall, exact match) of two sets; an empty prediction gives 0 for all, also against empty gold."""
+    if not predicted:
+        return 0.0, 0.0, 0.0, 0.0
+    hits = len(predicted & gold)
+    precision = hits / len(predicted)
+    recall = hits / len(gold) if gold else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
+    return f1, precision, recall, float(predicted == gold)
+
+
+class ClinSeekText:
+    """Evaluator `clinseek-text-2026` for one benchmark.
+
+    Differs from the public scorer on purpose in three places, each told in `notes`: a byte-order mark costs no row; a row
+    without an id or of an odd shape costs itself and not the file; a task spelled otherwise than in gold counts under gold's.
+    """
+
+    name = "clinseek-text-2026"
+    headline = "f1"
+    metrics = {
+        "f1": "Set F1 of the lower-cased answers against the lower-cased gold, mean over questions.",
+        "precision": "Share of the given answers that are in the gold, mean over questions.",
+        "recall": "Share of the gold that was given, mean over questions.",
+        "exact_match": "Share of questions whose answer set equals the gold set.",
+    }
+    description = (
+        "Last finish call of the trajectory; strings lower-cased, nothing else; sets compared. Rows of one question are "
+        "averaged, then questions. Missing questions count 0 (variant done_only leaves them out, as the public scorer prints)."
+    )
+
+    def __init__(self, benchmark: str, dimensions: tuple[str, ...]):
+        self.benchmark = benchmark
+        self.dimensions = dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        content = json.dumps([self.name, self.description, self.benchmark, self.dimensions, METRICS])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def read(self, row: ClinSeekRow) -> Answer:
+        """Take the answer out of one row. The row must have an id."""
+        prediction, rule = take(row)
+        return Answer(row.item or "", row.repeat, prediction, rule, row.failed, (row.task, row.odd_shape))
+
+    def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
+        scored = [item for item in items if item.scored]
+        place = {item.key: index for index, item in enumerate(scored)}
+        gold = [frozenset(text.lower() for text in gold_strings(item.gold)) for item in scored]
+        tasks = [dict(item.facets).get("task") for item in scored]
+        rows: dict[tuple[int, int], list[tuple[float, float, float, float]]] = defaultdict(list)
+        outcomes: dict[tuple[int, int], Outcome] = {}
+        verdicts, notes = [], []
+        task_names: dict[str, str] = {}
+        for answer in answers:
+            task, odd_shape = answer.extra
+            if odd_shape:
+                notes.append(("odd_shape", answer.item, "the public scorer would stop at this row and lose the file"))
+            predicted = prediction_set(answer.prediction)
+            index = place.get(answer.item)
+            if index is None:
+                outcome = Outcome.ERROR if answer.error else Outcome.WRONG if predicted else Outcome.NO_ANSWER
+                verdicts.append(Verdict(outcome, None))
+                continue
+            values = set_scores(predicted, gold[index])
+            if values[0] > 0:
+                outcome = Outcome.RIGHT
+            elif answer.error:
+                outcome = Outcome.ERROR
+            else:
+                outcome = Outcome.WRONG if predicted else Outcome.NO_ANSWER
+            if isinstance(task, str) and task != tasks[index]:
+                task_names[task] = tasks[index]
+                notes.append(("task_differs", answer.item, f"task {task!r} in the row, {tasks[index]!r} in the gold"))
+            verdicts.append(Verdict(outcome, values[0]))
+            for repeat in (answer.repeat, 0):
+                rows[repeat, index].append(values)
+                outcomes[repeat, index] = better(outcomes.get((repeat, index)), outcome)
+        vectors, aggregates = self._collect(scored, rows, outcomes, seed)
+        return Result(verdicts, vectors, aggregates, notes, task_names)
+
+    def _collect(self, items, rows, outcomes, seed) -> tuple[dict[tuple[int, str], np.ndarray], list[Aggregate]]:
+        repeats = sorted({repeat for repeat, _ in rows if repeat}) or [1]
+        groups = aggregate.facet_groups(items, self.dimensions)
+        clusters = aggregate.cluster_codes(items)
+        vectors: dict[tuple[int, str], np.ndarray] = {}
+        aggregates = []
+        for repeat in [*repeats, 0]:
+            table = np.full((len(METRICS), len(items)), np.nan)
+            outcome = np.zeros(len(items), np.uint8)
+            for index in range(len(items)):
+                if values := rows.get((repeat, index)):
+                    # plain left-to-right sums, as the public scorer averages the rows of a question
+                    table[:, index] = [sum(column) / len(values) for column in zip(*values, strict=True)]
+                    outcome[index] = outcomes[repeat, index]
+            vectors[repeat, "outcome"] = outcome
+            vectors.update({(repeat, metric): table[row] for row, metric in enumerate(METRICS)})
+            if repeat or len(repeats) > 1:
+                aggregates += aggregate.means(
+                    dict(zip(METRICS, table, strict=True)), outcome, groups, clusters, repeat=repeat or None, seed=seed
+                )
+        return vectors, aggregates
+
+
+_BEST_FIRST = (Outcome.RIGHT, Outcome.WRONG, Outcome.NO_ANSWER, Outcome.ERROR, Outcome.MISSING)
+
+
+def better(first: Outcome | None, second: Outcome) -> Outcome:
+    """The outcome of an item with several rows is the best of theirs: its coverage asks whether it was ever answered."""
+    return second if first is None else min(first, second, key=_BEST_FIRST.index)

@@ -1,0 +1,58 @@
+"""Selectors. `visible_to` is the only gate: pages, API, counts and exports all read through it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Q
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser, User
+
+    Person = User | AnonymousUser
+
+
+def run_gate(user: Person, prefix: str = "") -> Q:
+    """The condition under which `user` may see a run, for lookups that reach it by `prefix`.
+
+    Public runs: everybody. Team runs: its team. Private runs: the owner. Staff see all; a person without the staff flag who
+    neither owns a run nor shares its team sees nothing of it, not even that it exists.
+    """
+    if user.is_authenticated and user.is_active and user.is_staff:
+        return Q()
+    gate = Q(**{f"{prefix}visibility": "public"})
+    if user.is_authenticated and user.is_active:
+        gate |= Q(**{f"{prefix}owner": user})
+        gate |= Q(**{f"{prefix}visibility": "team", f"{prefix}team__in": user.groups.values("pk")})
+    return gate
+
+
+class RunQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> RunQuerySet:
+        return self.filter(run_gate(user))
+
+    def live(self) -> RunQuerySet:
+        return self.filter(state="live")
+
+
+class EvaluationQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> EvaluationQuerySet:
+        return self.filter(run_gate(user, "run__"))
+
+    def current(self) -> EvaluationQuerySet:
+        return self.filter(current=True)
+
+
+class ScoreQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> ScoreQuerySet:
+        return self.filter(run_gate(user, "evaluation__run__"))
+
+
+class ModelQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> ModelQuerySet:
+        """Registered models, and any other only when a visible run gives its name away."""
+        from evaluation.models import Run
+
+        runs = Run.objects.visible_to(user).filter(model=models.OuterRef("pk"))
+        return self.filter(Q(registered=True) | models.Exists(runs))

@@ -1,0 +1,126 @@
+"""Bring the code's benchmarks, evaluators and known models into the tables. Idempotent; runs after every migrate."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.utils.text import slugify
+
+from evaluation.benchmarks import BENCHMARKS
+from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias
+
+# (friendly name, directory name, raw tag, access, organisation, provider ids): formats/clinseek.md, section 7
+KNOWN_MODELS: tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...] = (
+    (
+        "Claude Opus 4.6",
+        "claude_opus_4_6",
+        "claude-opus-4-6",
+        "proprietary",
+        "Anthropic",
+        ("us.anthropic.claude-opus-4-6-v1", "eu.anthropic.claude-opus-4-6-v1"),
+    ),
+    (
+        "Claude Sonnet 4.6",
+        "claude_sonnet_4_6",
+        "claude-sonnet-4-6",
+        "proprietary",
+        "Anthropic",
+        ("us.anthropic.claude-sonnet-4-6", "eu.anthropic.claude-sonnet-4-6", "global.anthropic.claude-sonnet-4-6"),
+    ),
+    ("Qwen3-VL-235B", "qwen3_vl_235b", "qwen3-vl-235b", "open", "Alibaba", ("qwen.qwen3-vl-235b-a22b",)),
+    ("Qwen3-235B", "qwen3_235b", "qwen3-235b", "open", "Alibaba", ("qwen.qwen3-235b-a22b-2507-v1:0",)),
+    ("Kimi K2.5", "kimi_k2_5", "kimi-k2-5", "open", "Moonshot AI", ("moonshotai.kimi-k2.5",)),
+    ("GLM-4.7", "glm_4_7", "glm-4-7", "open", "Z.ai", ("zai.glm-4.7",)),
+    ("MiniMax M2.5", "minimax_m2_5", "minimax-m2-5", "open", "MiniMax", ("minimax.minimax-m2.5",)),
+    ("gpt-oss-120b", "gpt_oss_120b", "gpt-oss-120b", "open", "OpenAI", ("openai.gpt-oss-120b-1:0",)),
+)
+
+
+@transaction.atomic
+def sync_registry(**_kwargs: object) -> None:
+    """Create what is missing and refresh what the code declares; rights set by staff are left alone."""
+    for order, spec in enumerate(BENCHMARKS.values()):
+        declared = {
+            "name": spec.name,
+            "description": spec.description,
+            "licence": spec.licence,
+            "attribution": spec.attribution,
+            "order": order,
+        }
+        benchmark, _ = Benchmark.objects.update_or_create(
+            slug=spec.slug, defaults=declared, create_defaults={**declared, "item_access": spec.item_access}
+        )
+        for evaluator in spec.evaluators:
+            Evaluator.objects.get_or_create(
+                name=evaluator.name,
+                benchmark=benchmark,
+                fingerprint=evaluator.fingerprint,
+                defaults={"description": evaluator.description, "headline": evaluator.headline},
+            )
+    for name, directory, tag, access, organisation, provider_ids in KNOWN_MODELS:
+        register_model(
+            name,
+            access=access,
+            organisation=organisation,
+            aliases=[("directory", directory), ("tag", tag), *(("provider", alias) for alias in provider_ids)],
+        )
+
+
+def model_slug(name: str) -> str:
+    """A slug for any name: readable, and different names never share one (a hash is added where letters were lost)."""
+    plain = slugify(name, allow_unicode=True)
+    simple = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", plain) is not None
+    if simple and len(plain) <= 100 and re.sub(r"[ ._]", "-", name.lower()) == plain:
+        return plain
+    return f"{plain[:100] or 'model'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+
+
+def register_model(
+    name: str,
+    *,
+    access: str = "",
+    organisation: str = "",
+    aliases: Iterable[tuple[str, str]] = (),
+    registered: bool = True,
+) -> LanguageModel:
+    """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones."""
+    alias = ModelAlias.objects.filter(name=name).select_related("model").first()
+    model = alias.model if alias else None
+    if model is None:
+        slug, n = model_slug(name), 1
+        while LanguageModel.objects.filter(slug=slug if n == 1 else f"{slug}-{n}").exists():
+            n += 1
+        model = LanguageModel.objects.create(
+            slug=slug if n == 1 else f"{slug}-{n}",
+            name=name,
+            access=access,
+            organisation=organisation,
+            registered=registered,
+        )
+        ModelAlias.objects.create(model=model, kind=ModelAlias.Kind.NAME, name=name)
+    changed = {
+        field: value
+        for field, value in (("access", access), ("organisation", organisation), ("registered", registered))
+        if value and not getattr(model, field)
+    }
+    if changed:
+        LanguageModel.objects.filter(pk=model.pk).update(**changed)
+        model.refresh_from_db()
+    for kind, text in aliases:
+        ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
+    return model
+
+
+def find_model(name: str) -> tuple[LanguageModel, str, bool]:
+    """(model, canonical name, known) for a name as a tree gives it: an exact alias or a new, unregistered model.
+
+    The canonical name of a model with one directory name is that directory name, else the name as given.
+    """
+    alias = ModelAlias.objects.filter(name=name).select_related("model").first()
+    if alias is None:
+        return register_model(name, registered=False), name, False
+    directory = next((a.name for a in alias.model.aliases.all() if a.kind == ModelAlias.Kind.DIRECTORY), name)
+    return alias.model, directory, alias.model.registered

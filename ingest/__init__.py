@@ -1,0 +1,1 @@
+"""How files and uploads become runs: tree walk, readers, loading, findings."""

@@ -1,0 +1,102 @@
+"""Whole JSON documents: reading, unpacking, parsing with the place of a fault."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+BOM = b"\xef\xbb\xbf"
+
+
+class DocumentError(ValueError):
+    """Bytes that are no JSON document. `line` and `column` (in characters) count from 1, `offset` (in bytes) from 0."""
+
+    def __init__(self, reason: str, line: int, column: int, offset: int) -> None:
+        super().__init__(f"{reason}: line {line}, column {column}, byte {offset}")
+        self.reason, self.line, self.column, self.offset = reason, line, column, offset
+
+
+def loads(data: bytes) -> Any:
+    """The document in `data`, UTF-8 with or without a byte-order mark; bare NaN is read as a float NaN.
+
+    Raises DocumentError (a ValueError) with the place of the fault; for nesting too deep to read that is the start.
+    """
+    start = len(BOM) if data.startswith(BOM) else 0
+    try:
+        text = data[start:].decode()
+    except UnicodeDecodeError as error:
+        before = data[start : start + error.start].decode()
+        raise _error("not UTF-8", before, start + error.start) from error
+    try:
+        return json.loads(text, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        before = text[: error.pos]
+        raise _error(error.msg, before, start + len(before.encode())) from error
+    except RecursionError as error:
+        raise _error("nested too deeply", "", start) from error
+
+
+def _error(reason: str, before: str, offset: int) -> DocumentError:
+    return DocumentError(reason, before.count("\n") + 1, len(before) - before.rfind("\n"), offset)
+
+
+def _integer(digits: str) -> int | float:
+    # Python refuses to read integers of thousands of digits; past the range of a float they are infinite here
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+def unpack(stored: bytes) -> bytes:
+    """The bytes of a file as they were before gzip or zstd, told by its first bytes. ValueError when damaged."""
+    try:
+        if stored.startswith(b"\x1f\x8b"):
+            return gzip.decompress(stored)
+        if stored.startswith(b"\x28\xb5\x2f\xfd"):
+            return zstandard.ZstdDecompressor().decompressobj().decompress(stored)
+    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        raise ValueError(f"the archive is damaged: {error}") from error
+    return stored
+
+
+def read_whole(path: str) -> bytes:
+    """A whole file, unpacked. OSError passes through; ValueError when an archive is damaged."""
+    return unpack(Path(path).read_bytes())
+
+
+def dictionaries(path: str) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON Lines file that must be whole: ValueError names the first line that is no object."""
+    for number, line in enumerate(read_whole(path).removeprefix(BOM).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = loads(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+        if not isinstance(value, dict):
+            raise ValueError(f"line {number}: no JSON object")
+        yield value
+
+
+def head(path: str, rows: int, longest: int) -> list[bytes]:
+    """The first non-blank lines of a file, unpacked, none longer than `longest` bytes. OSError passes through."""
+    found: list[bytes] = []
+    with open(path, "rb", buffering=1 << 20) as file:
+        magic = file.peek(4)[:4]
+        stream: Any = file
+        if magic.startswith(b"\x1f\x8b"):
+            stream = gzip.GzipFile(fileobj=file)
+        elif magic == b"\x28\xb5\x2f\xfd":
+            stream = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file), 1 << 20)
+        try:
+            while len(found) < rows and (line := stream.readline(longest)):
+                if line.strip():
+                    found.append(line)
+        except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile):
+            pass  # the reader tells about damage; here only the form is asked for
+    return found

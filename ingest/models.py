@@ -1,0 +1,114 @@
+"""The tables of what was read: sources, their files and each file's fate, findings, passes, stored summaries."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from evaluation.models import Run
+
+
+class Source(models.Model):
+    """A tree that was read. Everything else is stored relative to its root, so that a moved tree stays the same source."""
+
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self):
+        return self.name
+
+
+class SourcePlace(models.Model):
+    """Where a source lies on one host."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="places")
+    host = models.CharField(max_length=200)
+    path = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["host", "path"], name="source_place")]
+
+    def __str__(self):
+        return f"{self.host}:{self.path}"
+
+
+class Pass(models.Model):
+    """One ingest of a source with its counts and times."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="passes")
+    started_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True)
+    files_seen = models.PositiveIntegerField(default=0)
+    rows_read = models.PositiveIntegerField(default=0)
+    rows_loaded = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True, help_text="Why it stopped early, in words.")
+
+    class Meta:
+        verbose_name_plural = "passes"
+
+    def __str__(self):
+        return f"{self.source} {self.started_at:%Y-%m-%d %H:%M}"
+
+
+class SourceFile(models.Model):
+    """One logical path of a source as it was last seen, and what became of it."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="files")
+    path = models.TextField()
+    physical = models.TextField()
+    chain = models.JSONField(default=list)
+    size = models.BigIntegerField(default=0)
+    mtime_ns = models.BigIntegerField(default=0)
+    inode = models.BigIntegerField(default=0)
+    kind = models.CharField(
+        max_length=30, blank=True, help_text="What its content is: results, scored, summary, gold ..."
+    )
+    about = models.JSONField(default=dict, help_text="What the first look found: benchmark, model, release ...")
+    fate = models.CharField(max_length=30, help_text="`run`, `summary`, `gold`, or the reason why it is no run.")
+    run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="source_files")
+    last_pass = models.ForeignKey(Pass, on_delete=models.SET_NULL, null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["source", "path"], name="source_file")]
+
+    def __str__(self):
+        return self.path
+
+
+class Finding(models.Model):
+    """Something worth telling about a source."""
+
+    class Severity(models.TextChoices):
+        INFO = "info", "info"
+        WARNING = "warning", "warning"
+        ERROR = "error", "error"
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="findings")
+    last_pass = models.ForeignKey(Pass, on_delete=models.CASCADE, related_name="findings")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="findings")
+    severity = models.CharField(max_length=8, choices=Severity)
+    code = models.CharField(max_length=40)
+    path = models.TextField(blank=True)
+    line = models.PositiveIntegerField(null=True)
+    offset = models.BigIntegerField(null=True)
+    message = models.TextField()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self):
+        return f"{self.code} {self.path}"
+
+
+class StoredSummary(models.Model):
+    """A summary file that lay beside a run: what it says against what the items give."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="summaries")
+    path = models.TextField()
+    form = models.CharField(max_length=40)
+    agrees = models.BooleanField(null=True, help_text="Empty: nothing of ours to compare with.")
+    largest_difference = models.FloatField(null=True)
+    rows = models.JSONField(default=list, help_text="[figure, theirs, ours] of each compared figure.")
+
+    def __str__(self):
+        return self.path

@@ -1,0 +1,64 @@
+"""What every reader gives: rows with their places, and what was found in the file."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaluation.protocols.base import Answer
+from ingest.walk import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream."""
+
+    answer: Answer
+    file: int
+    line: int
+    offset: int
+    length: int
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A line or row that could not be loaded, or one that says something odd."""
+
+    severity: str
+    code: str
+    message: str
+    line: int | None = None
+    offset: int | None = None
+
+
+@dataclass(slots=True)
+class FileContent:
+    """A file as it was read. `parsed` counts the lines that are a JSON object, also those without an id."""
+
+    entry: Entry
+    rows: list[Row] = field(default_factory=list)
+    sha256: str = ""
+    size: int = 0
+    lines: int = 0
+    blank: int = 0
+    parsed: int = 0
+    malformed: int = 0
+    longest: int = 0
+    flags: list[str] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
+    # How many read rows disagree about the provider's model id.
+    provider_ids: dict[str, int] = field(default_factory=dict)
+
+
+def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:
+    """(same, conflicting): (item, repeat) pairs with several rows whose answers are all equal, or not."""
+    answers: dict[tuple[str, int], list[Hashable]] = defaultdict(list)
+    for row in rows:
+        answers[row.answer.item, row.answer.repeat].append(comparable(row.answer))
+    several = [found for found in answers.values() if len(found) > 1]
+    same = sum(len(set(found)) == 1 for found in several)
+    return same, len(several) - same

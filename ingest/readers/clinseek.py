@@ -1,0 +1,45 @@
+"""Reader of ClinSeek results: one JSON object a line (formats/clinseek.md, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evaluation.protocols.base import Answer
+from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
+from ingest.lines import LineReader
+from ingest.readers.base import FileContent, Row, Trouble
+from ingest.walk import Entry
+
+
+def read(
+    entry: Entry, file: int, take: Callable[[ClinSeekRow], Answer], progress: Callable[[int], None]
+) -> FileContent:
+    """Stream a file once: answers with their places, counts and sha256. `progress` is told bytes as they pass.
+
+    A row without an id is parsed but cannot be loaded: it becomes a finding. OSError passes through.
+    """
+    reader = LineReader(entry.real, ClinSeekRow, slow=from_dict)
+    content = FileContent(entry)
+    for number, offset, length, row in reader:
+        progress(length + 1)
+        if row.item is None:
+            message = f"qid is {row.qid!r}: the row cannot be joined to a question and is not loaded"
+            content.troubles.append(Trouble("error", "no_id", message, number, offset))
+            continue
+        content.rows.append(Row(take(row), file, number, offset, length))
+        if isinstance(row.backend_model_id, str):
+            ids = content.provider_ids
+            ids[row.backend_model_id] = ids.get(row.backend_model_id, 0) + 1
+    content.sha256, content.size = reader.sha256, reader.size
+    content.lines, content.blank, content.parsed = reader.lines, reader.blank_lines, reader.parsed
+    content.malformed, content.longest = len(reader.bad), reader.longest
+    content.troubles += [Trouble("error", bad.reason, bad.message, bad.line, bad.offset) for bad in reader.bad]
+    flags = {
+        "byte-order mark": reader.bom,
+        "CRLF line ends": reader.crlf,
+        "no newline at the end": not reader.final_newline and reader.size > 0,
+        f"{reader.nan_rows} rows with NaN or Infinity": reader.nan_rows,
+        f"{reader.surrogate_rows} rows with lone surrogates": reader.surrogate_rows,
+    }
+    content.flags = [text for text, there in flags.items() if there]
+    return content

@@ -1,0 +1,84 @@
+"""Reader of LiveClin results: one JSON document a model (formats/liveclin.md)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evaluation.protocols.base import Answer
+from evaluation.protocols.liveclin import QuestionRow
+from ingest import documents
+from ingest.readers.base import FileContent, Row, Trouble
+from ingest.walk import Entry
+
+
+def about(keys: dict[str, msgspec.Raw]) -> dict[str, Any] | None:
+    """Model and release of a results document by its top-level keys; None where it is none."""
+    if not {"meta", "cases"} <= keys.keys():
+        return None
+    try:
+        meta = msgspec.json.decode(keys["meta"])
+    except ValueError:
+        return None
+    if not isinstance(meta, dict) or not isinstance(meta.get("model"), str) or not isinstance(meta.get("dataset"), str):
+        return None
+    return {"model": meta["model"], "dataset": meta["dataset"]}
+
+
+def questions(document: dict[str, Any]) -> Iterator[tuple[str, QuestionRow | str]]:
+    """(JSON Pointer, row) of every question; in place of a row a sentence that says why there is none."""
+    cases = document.get("cases")
+    for c, case in enumerate(cases if isinstance(cases, list) else []):
+        if not isinstance(case, dict) or not isinstance(case.get("case_id"), str):
+            yield (
+                f"/cases/{c}",
+                f"case_id is {case.get('case_id') if isinstance(case, dict) else case!r}, expected a text",
+            )
+            continue
+        mcqs = case.get("mcqs")
+        for m, mcq in enumerate(mcqs if isinstance(mcqs, list) else []):
+            place = f"/cases/{c}/mcqs/{m}"
+            if not isinstance(mcq, dict):
+                yield place, "the question is no object"
+                continue
+            try:
+                yield place, msgspec.convert({**mcq, "case_id": case["case_id"]}, QuestionRow)
+            except msgspec.ValidationError as error:
+                yield place, str(error)
+
+
+def read(
+    entry: Entry, file: int, repeat: int, take: Callable[[QuestionRow], Answer], progress: Callable[[int], None]
+) -> FileContent:
+    """Read one results document. ValueError says where it does not parse; OSError passes through."""
+    stored = Path(entry.real).read_bytes()
+    text = documents.unpack(stored)
+    content = FileContent(entry, sha256=hashlib.sha256(stored).hexdigest(), size=len(stored), longest=len(text))
+    document = documents.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError("the document is no JSON object")
+    for pointer, row in questions(document):
+        if isinstance(row, str):
+            content.malformed += 1
+            content.troubles.append(Trouble("error", "bad_row", f"{pointer}: {row}"))
+            continue
+        row.repeat = repeat
+        content.rows.append(Row(take(row), file, 0, 0, len(text), pointer))
+    progress(len(stored))
+    content.parsed = len(content.rows)
+    meta = document.get("meta") if isinstance(document.get("meta"), dict) else {}
+    content.about = {
+        "finished_at": meta.get("finished_at") or meta.get("started_at"),
+        "protocol": {name: meta[name] for name in ("image_mode", "liveclin_version") if meta.get(name)},
+        "summary": document.get("summary") or {},
+    }
+    return content
+
+
+def dataset(path: str) -> Iterable[dict[str, Any]]:
+    """The cases of a dataset file, in order. ValueError names the line that does not parse."""
+    return documents.dictionaries(path)

@@ -1,0 +1,73 @@
+"""What one ingest has to say: runs, what is no run, findings. The shape of `manage.py ingest --json`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+# Findings of one code in one file beyond this number are counted, not listed.
+MOST_OF_A_KIND = 200
+
+
+@dataclass(slots=True)
+class FindingNote:
+    severity: str
+    code: str
+    path: str
+    message: str
+    line: int | None = None
+    offset: int | None = None
+
+
+@dataclass(slots=True)
+class NotRun:
+    path: str
+    physical: str
+    reason: str
+
+
+@dataclass
+class Report:
+    """Collects while an ingest goes on. `runs` holds the documented entries, one a selected file."""
+
+    started: float = field(default_factory=time.monotonic)
+    files_seen: int = 0
+    rows_read: int = 0
+    rows_loaded: int = 0
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    not_runs: list[NotRun] = field(default_factory=list)
+    findings: list[FindingNote] = field(default_factory=list)
+    _seen: Counter = field(default_factory=Counter)
+
+    def find(
+        self, severity: str, code: str, path: str, message: str, line: int | None = None, offset: int | None = None
+    ) -> None:
+        """Add a finding; the 201st of one code in one file becomes a single line that counts the rest."""
+        self._seen[code, path] += 1
+        if self._seen[code, path] <= MOST_OF_A_KIND:
+            self.findings.append(FindingNote(severity, code, path, message, line, offset))
+
+    def close(self) -> None:
+        for (code, path), count in self._seen.items():
+            if count > MOST_OF_A_KIND:
+                last = next(f for f in reversed(self.findings) if (f.code, f.path) == (code, path))
+                more = f"{count - MOST_OF_A_KIND} more of this kind in this file"
+                self.findings.append(FindingNote(last.severity, code, path, more))
+        self._seen.clear()
+
+    @property
+    def has_errors(self) -> bool:
+        return any(finding.severity == "error" for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "passed_s": round(time.monotonic() - self.started, 3),
+            "files_seen": self.files_seen,
+            "rows_read": self.rows_read,
+            "rows_loaded": self.rows_loaded,
+            "runs": self.runs,
+            "not_runs": [asdict(entry) for entry in self.not_runs],
+            "findings": [asdict(finding) for finding in self.findings],
+        }

@@ -1,0 +1,1 @@
+"""How runs become boards: tables, pages, API, reported scores."""
