@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaluation import statistics
@@ -109,6 +109,7 @@ def test_wilson_equals_scipy(n, confidence):
 
 @quick
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.8, 0.95]))
+@example(225, 1.7e-27, 0.8)
 def test_wilson_inverts_the_score_test(n, share, confidence):
     low, high = statistics.wilson(share * n, n, confidence)
     assert (low, high) == pytest.approx(plain_score_interval(share * n, n, confidence), abs=1e-9)
@@ -223,6 +224,21 @@ def test_intervals_are_blind_to_the_order_of_items_and_the_size_of_codes(items, 
     shuffled = [np.array(random.sample([place[item] for item in group], len(group))) for group in groups]
     moved = statistics.mean_intervals(values[order], shuffled, 7 * clusters[order] + 100, seed="o", resamples=50)
     assert moved == given_order
+
+
+def test_means_of_any_fractions_are_blind_to_the_order_of_items():
+    stream = np.random.RandomState(22)
+    values, codes, order = stream.random_sample(500), stream.randint(0, 9, 500), stream.permutation(500)
+    straight = statistics.resampled_means(values, [np.arange(500)], codes, seed="f", resamples=50)
+    mixed = statistics.resampled_means(values[order], [np.arange(500)], codes[order], seed="f", resamples=50)
+    assert (straight == mixed).all()
+
+
+def test_big_whole_numbers_are_summed_exactly():
+    values = np.array([3_000_001.0, 5_000_002.0, 8.0, 4_000_037.0] * 5)
+    clusters = np.arange(20) // 2
+    found = statistics.resampled_means(values, [np.arange(20)], clusters, seed="w", resamples=20)[:, 0]
+    assert found.tolist() == plain_means(values.tolist(), list(range(20)), clusters.tolist(), "w", 20)
 
 
 def test_a_stream_too_big_to_keep_gives_the_same_means(monkeypatch):
@@ -366,6 +382,15 @@ def test_items_are_summed_by_cluster():
         statistics.cluster_sums(np.array([[1, math.nan]]), np.array([0, 1]))
 
 
+def test_sums_are_blind_to_the_order_of_items():
+    stream = np.random.RandomState(21)
+    items, codes, order = stream.random_sample((3, 500)), stream.randint(0, 9, 500), stream.permutation(500)
+    matrix, sizes = statistics.cluster_sums(items, codes)
+    shuffled, shuffled_sizes = statistics.cluster_sums(items[:, order], codes[order])
+    assert (shuffled == matrix).all() and (shuffled_sizes == sizes).all()
+    assert matrix.sum(axis=1) == pytest.approx(items.sum(axis=1), abs=1e-6)
+
+
 def test_weights_make_a_mean_of_category_means():
     items = np.array([[1, 1, 1, 0], [0, 1, 0, 1]])  # categories of 3 and 1 items
     matrix, sizes = statistics.cluster_sums(items, np.arange(4), np.array([2 / 3, 2 / 3, 2 / 3, 2]))
@@ -496,6 +521,23 @@ def test_the_tie_group_holds_whoever_the_leader_does_not_beat():
     found = statistics.rank_intervals(items.mean(axis=1).tolist(), matrix, sizes, seed="t")
     assert [entry.tied_with_leader for entry in found] == [True, True, False, False]
     assert [(entry.low, entry.high) for entry in found] == [(1, 2), (1, 2), (3, 3), (4, 4)]
+
+
+def test_only_a_higher_value_is_better():
+    matrix = np.array([[1.0] * 50, [0.0] * 50])
+    for values in ([0.5, 0.5], [0.1, 0.9]):  # stored values that say otherwise than the sums
+        found = statistics.rank_intervals(values, matrix, np.ones(50), seed="v", resamples=50)
+        assert [(entry.low, entry.high) for entry in found] == [(1, 2), (1, 2)]
+
+
+def test_one_leader_that_does_not_beat_an_entry_is_enough_for_a_tie():
+    third = np.array([1.0] * 40 + [0.0] * 60)
+    near, far = third.copy(), np.zeros(100)
+    near[40:48] = 1  # right wherever the third is, and 8 times more
+    far[52:] = 1  # as often right as near, elsewhere
+    found = statistics.rank_intervals([0.48, 0.48, 0.4], np.array([near, far, third]), np.ones(100), seed="l")
+    assert [entry.rank for entry in found] == [1, 1, 3]
+    assert (found[2].low, found[2].tied_with_leader) == (2, True)
 
 
 # tests and agreement
