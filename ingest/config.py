@@ -400,11 +400,11 @@ def _name_clashes(document: _Document) -> list[Problem]:
     models = document.section("models")
     if not isinstance(models, dict):
         return problems
-    owners = {name: name for name in models}
+    owners: dict[str, str] = {name: name for name in models}
     for model, facts in models.items():
         aliases = facts.get("aliases") if isinstance(facts, dict) else None
         for index, alias in enumerate(aliases if isinstance(aliases, list) else ()):
-            owner: str = owners.setdefault(alias, model) if isinstance(alias, str) else model
+            owner = owners.setdefault(alias, model) if isinstance(alias, str) else model
             if owner != model:
                 other = f"{owner!r} (line {document.lines['models', owner]})"
                 place = ("models", model, "aliases", index)
