@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ingest.select import Chosen
+    from ingest.summaries import Comparison
 
 # Findings of one code in one file beyond this number are counted, not listed.
 MOST_OF_A_KIND = 200
@@ -71,3 +76,57 @@ class Report:
             "not_runs": [asdict(entry) for entry in self.not_runs],
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+_COUNTS = (
+    "rows",
+    "parsed",
+    "malformed",
+    "recovered",
+    "unique_items",
+    "expected_items",
+    "missing",
+    "extra",
+    "duplicates_same",
+    "duplicates_conflicting",
+    "rankable",
+)
+
+
+def run_entry(
+    *,
+    key: str,
+    chosen: Chosen,
+    release: str,
+    model_name: str,
+    repeats: list[int],
+    path: str,
+    physical: str,
+    state: str,
+    counts: dict[str, Any],
+    compared: Sequence[Comparison],
+) -> dict[str, Any]:
+    """One documented entry of `runs`: one a selected file; files of one run share its id."""
+    return {
+        "id": key,
+        "benchmark": chosen.benchmark,
+        "release": release,
+        "split": chosen.split,
+        "mode": chosen.mode,
+        "model": model_name,
+        "model_known": counts["model_known"],
+        "repeats": repeats,
+        "path": path,
+        "physical": physical,
+        "state": state,
+        **{name: counts[name] for name in _COUNTS},
+        "summaries": [
+            {
+                "path": summary.path,
+                "form": summary.form,
+                "agrees": summary.agrees,
+                "largest_difference": summary.largest_difference,
+            }
+            for summary in compared
+        ],
+    }

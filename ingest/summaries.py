@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluation.protocols.base import Aggregate
+from ingest import documents
+from ingest.readers.base import FileContent
+from ingest.select import Chosen, Seen
 
 # JSON summaries are unrounded; LiveClin's are rounded to 4 decimals.
 EXACT, FOUR_DECIMALS = 1e-9, 5e-5 + 1e-12
@@ -22,7 +25,6 @@ class Comparison:
     path: str
     form: str
     rows: list[tuple[str, float, float]] = field(default_factory=list)
-    tolerance: float = EXACT
 
     @property
     def largest_difference(self) -> float | None:
@@ -31,7 +33,9 @@ class Comparison:
     @property
     def agrees(self) -> bool | None:
         largest = self.largest_difference
-        return None if largest is None else largest <= self.tolerance
+        if largest is None:
+            return None
+        return largest <= (FOUR_DECIMALS if self.form == "liveclin" else EXACT)
 
 
 def overall_scores(aggregates: Iterable[Aggregate]) -> dict[tuple[str, str, str, str], float | None]:
@@ -45,7 +49,7 @@ def overall_scores(aggregates: Iterable[Aggregate]) -> dict[tuple[str, str, str,
 def compare(path: str, form: str, document: Any, ours: Ours, task_names: Mapping[str, str]) -> Comparison:
     """Set each figure of a summary beside ours. `task_names` maps a task as rows spell it to the gold's spelling."""
     figures = _FORMS.get(form)
-    comparison = Comparison(path, form, tolerance=FOUR_DECIMALS if form == "liveclin" else EXACT)
+    comparison = Comparison(path, form)
     if figures is None or not isinstance(document, dict):
         return comparison
     for name, theirs, metric, variant, dimension, facet in figures(document):
@@ -117,18 +121,64 @@ _FORMS = {
 }
 
 
-def belongs_to(path: str, physical: str, run_paths: Iterable[tuple[str, str, str, str]]) -> str | None:
-    """The run (its path) that a summary file stands beside, or None.
+class Summaries:
+    """The summary files of a tree, each with the run that it stands beside."""
 
-    `run_paths` holds (logical path, physical path, mode, model directory): a summary belongs to the run of its own folder,
-    by either path, or to the run of that mode and model when it lies in `<mode>/scored/<model>/`.
-    """
-    folder, physical_folder = posixpath.dirname(path), posixpath.dirname(physical)
-    parts = path.split("/")
-    scored = parts[-4:-1] if len(parts) >= 4 and parts[-3] == "scored" else None
-    for run_path, run_physical, mode, model in run_paths:
-        if folder == posixpath.dirname(run_path) or physical_folder == posixpath.dirname(run_physical):
-            return run_path
-        if scored and scored[0] == mode and scored[2] == model and parts[:-4] == run_path.split("/")[: len(parts[:-4])]:
-            return run_path
-    return None
+    def __init__(self, beside: dict[str, list[Seen]]):
+        self._beside = beside
+
+    @classmethod
+    def beside(cls, chosen: Iterable[Chosen], seen: Iterable[Seen]) -> Summaries:
+        """Find the run of each summary; one physical file counts once, by its path in the run's own folder if it has one."""
+        runs = [run for run in chosen if not run.archived]
+        found: dict[str, dict[str, Seen]] = {}
+        for one in seen:
+            if one.kind.name != "summary" or one.entry.archived:
+                continue
+            run = next((run for run in runs if belongs_to(one, run)), None)
+            if run is None:
+                continue
+            files = found.setdefault(run.path, {})
+            if one.entry.real not in files or posixpath.dirname(one.path) == posixpath.dirname(run.path):
+                files[one.entry.real] = one
+        return cls({path: list(files.values()) for path, files in found.items()})
+
+    def of(self, chosen: Chosen) -> list[Seen]:
+        return self._beside.get(chosen.path, [])
+
+    def compare(
+        self,
+        chosen: Chosen,
+        contents: Iterable[FileContent],
+        aggregates: Iterable[Aggregate],
+        task_names: Mapping[str, str],
+    ) -> tuple[list[Comparison], list[tuple[str, str]]]:
+        """All summaries of a run set against its aggregates, and (path, why) of those that could not be read."""
+        ours = overall_scores(aggregates)
+        compared = [
+            compare(content.entry.path, "liveclin", content.about["summary"], ours, {})
+            for content in contents
+            if content.about.get("summary")
+        ]
+        unread = []
+        for one in self.of(chosen):
+            try:
+                document = documents.loads(documents.read_whole(one.entry.real))
+            except (ValueError, OSError) as error:
+                unread.append((one.path, str(error)))
+                continue
+            compared.append(compare(one.path, one.kind.about["form"], document, ours, task_names))
+        return compared, unread
+
+
+def belongs_to(summary: Seen, run: Chosen) -> bool:
+    """A summary belongs to the run of its own folder, by logical or physical path, or lies in `<mode>/scored/<model>/`."""
+    file = run.files[0][0]
+    if posixpath.dirname(summary.path) == posixpath.dirname(run.path):
+        return True
+    if posixpath.dirname(summary.entry.physical) == posixpath.dirname(file.entry.physical):
+        return True
+    parts = summary.path.split("/")
+    if len(parts) < 4 or parts[-3] != "scored":
+        return False
+    return (parts[-4], parts[-2]) == (run.mode, run.model) and run.path.startswith("/".join([*parts[:-3], ""]))

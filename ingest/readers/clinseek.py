@@ -12,9 +12,14 @@ from ingest.walk import Entry
 
 
 def read(
-    entry: Entry, file: int, take: Callable[[ClinSeekRow], Answer], progress: Callable[[int], None]
+    entry: Entry,
+    file: int,
+    repeat: int | None,
+    take: Callable[[ClinSeekRow], Answer],
+    progress: Callable[[int], None],
 ) -> FileContent:
     """Stream a file once: answers with their places, counts and sha256. `progress` is told bytes as they pass.
+    A stated `repeat` counts in place of what the rows say.
 
     A row without an id is parsed but cannot be loaded: it becomes a finding. OSError passes through.
     """
@@ -26,7 +31,9 @@ def read(
             message = f"qid is {row.qid!r}: the row cannot be joined to a question and is not loaded"
             content.troubles.append(Trouble("error", "no_id", message, number, offset))
             continue
-        content.rows.append(Row(take(row), file, number, offset, length))
+        answer = take(row)
+        answer.repeat = repeat or answer.repeat
+        content.rows.append(Row(answer, file, number, offset, length))
         if isinstance(row.backend_model_id, str):
             ids = content.provider_ids
             ids[row.backend_model_id] = ids.get(row.backend_model_id, 0) + 1

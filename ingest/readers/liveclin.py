@@ -52,7 +52,11 @@ def questions(document: dict[str, Any]) -> Iterator[tuple[str, QuestionRow | str
 
 
 def read(
-    entry: Entry, file: int, repeat: int, take: Callable[[QuestionRow], Answer], progress: Callable[[int], None]
+    entry: Entry,
+    file: int,
+    repeat: int | None,
+    take: Callable[[QuestionRow], Answer],
+    progress: Callable[[int], None],
 ) -> FileContent:
     """Read one results document. ValueError says where it does not parse; OSError passes through."""
     stored = Path(entry.real).read_bytes()
@@ -66,7 +70,7 @@ def read(
             content.malformed += 1
             content.troubles.append(Trouble("error", "bad_row", f"{pointer}: {row}"))
             continue
-        row.repeat = repeat
+        row.repeat = repeat or 1
         content.rows.append(Row(take(row), file, 0, 0, len(text), pointer))
     progress(len(stored))
     content.parsed = len(content.rows)

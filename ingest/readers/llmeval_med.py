@@ -89,7 +89,11 @@ def _text(value: object) -> str | None:
 
 
 def read(
-    entry: Entry, file: int, repeat: int, take: Callable[[ScoredRow], Answer], progress: Callable[[int], None]
+    entry: Entry,
+    file: int,
+    repeat: int | None,
+    take: Callable[[ScoredRow], Answer],
+    progress: Callable[[int], None],
 ) -> FileContent:
     """Read one scored document as judging run `repeat`. ValueError says where it does not parse; OSError passes through."""
     stored = Path(entry.real).read_bytes()
@@ -97,7 +101,7 @@ def read(
     content = FileContent(entry, sha256=hashlib.sha256(stored).hexdigest(), size=len(stored), longest=len(text))
     problems: Problems = []
     content.rows = [
-        Row(take(row), file, 0, 0, len(text), pointer) for pointer, row in rows(loads(text), repeat, problems)
+        Row(take(row), file, 0, 0, len(text), pointer) for pointer, row in rows(loads(text), repeat or 1, problems)
     ]
     content.malformed = len(problems)
     content.troubles = [Trouble("error", "bad_row", f"{pointer}: {reason}") for pointer, reason in problems]

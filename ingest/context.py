@@ -1,0 +1,94 @@
+"""What the steps of one ingest share."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from ingest import config as configuration
+from ingest.config import Config
+from ingest.models import Pass, Source, SourceFile, SourcePlace
+from ingest.report import Report
+
+CONFIG_NAME = "clinboard.yaml"
+
+
+class CannotIngest(Exception):
+    """Nothing could be done; the text says why in one line."""
+
+
+@dataclass
+class Options:
+    """What the caller asks for. `progress` is told (bytes done, bytes in all, current file)."""
+
+    gold: Sequence[tuple[str | None, Path]] = ()
+    release: str | None = None
+    config: Path | None = None
+    allow_outside: Sequence[str] = ()
+    include_archived: bool = False
+    dry_run: bool = False
+    visibility: str = ""
+    owner: Any = None
+    team: Any = None
+    progress: Callable[[int, int, str], None] = lambda done, total, path: None
+
+
+@dataclass
+class Context:
+    """One ingest: the tree, the wishes, what is said about it and what was known of it before.
+
+    `source` and `pass_` are None in a dry run of a tree that was never read.
+    """
+
+    root: Path
+    options: Options
+    config: Config
+    source: Source | None
+    pass_: Pass | None
+    previous: dict[str, SourceFile] = field(default_factory=dict)
+    report: Report = field(default_factory=Report)
+
+    @classmethod
+    def open(cls, root: str | os.PathLike[str], options: Options) -> Context:
+        """Raises CannotIngest for a root or a configuration that cannot be used."""
+        path = Path(root)
+        if not path.is_dir():
+            raise CannotIngest(f"{path}: {'not a directory' if path.exists() else 'no such directory'}")
+        path = path.resolve()
+        config = _configuration(path, options)
+        source = _source(path, options.dry_run)
+        previous = {file.path: file for file in source.files.select_related("run")} if source else {}
+        pass_ = None if source is None or options.dry_run else Pass.objects.create(source=source)
+        return cls(path, options, config, source, pass_, previous)
+
+
+def _configuration(root: Path, options: Options) -> Config:
+    path = options.config or root / CONFIG_NAME
+    if not path.is_file():
+        if options.config is not None:
+            raise CannotIngest(f"--config {path}: no such file")
+        return configuration.EMPTY
+    if options.config is None and root not in path.resolve().parents:
+        raise CannotIngest(f"{path} is a link out of the tree: name it with --config if it is meant")
+    try:
+        return configuration.load(path)
+    except configuration.ConfigError as error:
+        raise CannotIngest(str(error)) from error
+
+
+def _source(root: Path, dry_run: bool) -> Source | None:
+    host = settings.CLINBOARD_HOST or socket.gethostname()
+    place = SourcePlace.objects.filter(host=host, path=str(root)).select_related("source").first()
+    if place is not None or dry_run:
+        return place.source if place else None
+    with transaction.atomic():
+        source = Source.objects.create(name=root.name or str(root))
+        SourcePlace.objects.create(source=source, host=host, path=str(root))
+    return source

@@ -1,0 +1,129 @@
+"""The first steps of the road: walk, classify, find gold, select."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+
+from evaluation.registry import register_model
+from ingest.classify import Kind, classify
+from ingest.context import CannotIngest, Context
+from ingest.gold import GoldFile, given_gold, gold_file
+from ingest.models import SourceFile
+from ingest.report import NotRun
+from ingest.select import Seen, Selection, select
+from ingest.walk import Entry, Fault, walk
+
+
+def look(context: Context) -> list[Seen]:
+    """Every file of the tree with its kind; faults go to the report. An unchanged file keeps the kind it had."""
+    found = []
+    kinds: dict[str, Kind] = {}
+    for entry in walk(context.root, context.options.allow_outside):
+        if isinstance(entry, Fault):
+            _fault(context, entry)
+            continue
+        context.report.files_seen += 1
+        if entry.real not in kinds:
+            kind = _kind(context, entry)
+            if kind is None:
+                continue
+            kinds[entry.real] = kind
+        found.append(Seen(entry, kinds[entry.real], str(context.root)))
+    operational = {posixpath.dirname(seen.entry.physical) for seen in found if seen.kind.name == "operational"}
+    for seen in found:
+        if seen.kind.name == "summary_text" and posixpath.dirname(seen.entry.physical) in operational:
+            seen.kind = Kind("operational")
+    return found
+
+
+def _kind(context: Context, entry: Entry) -> Kind | None:
+    before = context.previous.get(entry.path)
+    if before is not None and before.kind and same_stat(before, entry):
+        return Kind(before.kind, before.about)
+    try:
+        return classify(entry)
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        _fault(context, Fault(entry.path, entry.physical, "unreadable", message, entry.chain, entry.archived))
+    except ValueError as error:
+        return Kind("unknown", {"message": str(error)})
+    return None
+
+
+def _fault(context: Context, fault: Fault) -> None:
+    reason = "archived" if fault.archived else fault.reason
+    context.report.not_runs.append(NotRun(fault.path, fault.physical, reason))
+    severity = "error" if fault.reason in ("unreadable", "outside_root") else "warning"
+    if not fault.archived:
+        context.report.find(severity, fault.reason, fault.path, fault.message)
+
+
+def gold_files(context: Context, seen: Iterable[Seen]) -> list[GoldFile]:
+    """Gold that was named, then gold that lies in the tree. CannotIngest when named gold cannot be read."""
+    files = []
+    for release, path in context.options.gold:
+        try:
+            files += list(given_gold(release, path))
+        except (ValueError, OSError) as error:
+            raise CannotIngest(str(error)) from error
+    given = {gold.real for gold in files}
+    for one in seen:
+        if one.kind.name == "gold" and not one.entry.archived and one.entry.real not in given:
+            given.add(one.entry.real)
+            files.append(gold_file(one.entry, one.kind, None))
+    return files
+
+
+def register_models(context: Context) -> None:
+    """Models and aliases that the configuration states."""
+    if context.options.dry_run:
+        return
+    for facts in context.config.models:
+        aliases = [("directory", alias) for alias in facts.aliases]
+        register_model(facts.name, access=facts.access, organisation=facts.organisation, aliases=aliases)
+
+
+def choose(context: Context, seen: list[Seen]) -> Selection:
+    """Select the runs; every refused file, undecided claim and override goes to the report."""
+    left_out = {}
+    for one in seen:
+        if (
+            one.kind.name in ("results", "liveclin", "llmeval")
+            and (why := context.config.left_out(one.path)) is not None
+        ):
+            left_out[one.path] = why
+    selection = select(
+        [one for one in seen if one.path not in left_out],
+        include_archived=context.options.include_archived,
+        wins=lambda path: context.config.wins(path) is not None,
+    )
+    for path, (why, line) in left_out.items():
+        selection.refused[path] = "override"
+        context.report.find("info", "override", path, f"left out by {context.config.path} line {line}: {why}")
+    for path, message in selection.undecided:
+        context.report.find("error", "undecided", path, message)
+    entries = {one.path: one for one in seen}
+    for path, reason in sorted(selection.refused.items()):
+        one = entries[path]
+        context.report.not_runs.append(NotRun(path, one.entry.physical, reason))
+        if reason == "unknown_form":
+            text = one.kind.about.get("message", "")
+            text = "a Git LFS pointer, not the file itself: fetch it first" if one.kind.name == "lfs_pointer" else text
+            context.report.find("warning", "unknown_form", path, text or "none of the known forms")
+    return selection
+
+
+def same_stat(before: SourceFile, entry: Entry) -> bool:
+    """Whether a file is what it was, as far as its place, size, time and inode tell."""
+    return (before.size, before.mtime_ns, before.inode, before.physical) == (
+        entry.size,
+        entry.mtime_ns,
+        signed(entry.inode),
+        entry.physical,
+    )
+
+
+def signed(inode: int) -> int:
+    """Inode numbers are unsigned 64-bit; the databases' integers are signed."""
+    return inode - (1 << 64) if inode >= 1 << 63 else inode

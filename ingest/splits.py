@@ -1,0 +1,114 @@
+"""The items that a run is measured against: from gold at hand, else from what is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
+from evaluation.items import GoldDiffers, SplitItems, load_items, store_split
+from evaluation.models import Benchmark, Release, Split
+from evaluation.protocols.llmeval_med import items as scored_items
+from ingest import documents
+from ingest.context import Context
+from ingest.gold import GoldShelf
+from ingest.readers.base import FileContent
+from ingest.select import Chosen, Seen
+
+
+@dataclass(slots=True)
+class FoundItems:
+    """The items of a split, or the reason why its runs cannot be loaded."""
+
+    items: SplitItems | None
+    reason: str = ""
+
+
+@dataclass
+class ItemBook:
+    """Finds the items of each (benchmark, release, split) once. `scored_files` are the selected LLMEval-Med files."""
+
+    context: Context
+    shelf: GoldShelf
+    scored_files: Sequence[Seen]
+    _splits: dict[tuple[str, str, str], FoundItems] = field(default_factory=dict)
+
+    def has_gold_for(self, benchmark: str) -> bool:
+        return any(gold.benchmark == benchmark for gold in self.shelf.files)
+
+    def items(self, chosen: Chosen, release: str, contents: Sequence[FileContent] | None) -> FoundItems:
+        """The split of a run: made from gold at hand, else the loaded one; for LLMEval-Med else from the scored files."""
+        key = (chosen.benchmark, release, chosen.split)
+        if key not in self._splits:
+            self._splits[key] = self._find_items(chosen, release, contents)
+        return self._splits[key]
+
+    def _find_items(self, chosen: Chosen, release: str, contents: Sequence[FileContent] | None) -> FoundItems:
+        benchmark = Benchmark.objects.get(slug=chosen.benchmark)
+        spec = BENCHMARKS[chosen.benchmark]
+        ids = None
+        if chosen.benchmark == "liveclin" and contents is not None:
+            ids = {row.answer.item for content in contents for row in content.rows}
+        loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
+        try:
+            gold = self.shelf.choose(chosen.benchmark, release, chosen.split, ids)
+            specs = gold.items() if gold else []
+        except (ValueError, OSError) as error:
+            self.context.report.find("error", "bad_gold", chosen.path, str(error))
+            return FoundItems(None, "no_gold")
+        if gold is not None:
+            return self._store(benchmark, release, chosen, specs, gold.path, spec)
+        if loaded is not None and not loaded.gold_missing:
+            return FoundItems(load_items(loaded))
+        if chosen.benchmark == "llmeval-med":
+            return self._items_from_scored_files(benchmark, release, chosen)
+        message = f"no gold for {chosen.benchmark} {release} {chosen.split}: give it with --gold, nothing was loaded"
+        self.context.report.find("error", "gold_missing", chosen.path, message)
+        return FoundItems(None, "no_gold")
+
+    def _items_from_scored_files(self, benchmark: Benchmark, release: str, chosen: Chosen) -> FoundItems:
+        message = "the dataset was not given: items come from the scored files, and the runs are not ranked (--gold)"
+        scored = []
+        for seen in self.scored_files:
+            try:
+                scored.append(documents.loads(documents.read_whole(seen.entry.real)))
+            except (ValueError, OSError) as error:
+                self.context.report.find("error", "bad_json", seen.path, str(error))
+        self.context.report.find("warning", "gold_missing", chosen.path, message)
+        try:
+            # only what identifies an item: answers and scores differ between the files and are no gold
+            specs = scored_items(*scored, problems=[])
+        except ValueError as error:
+            self.context.report.find("error", "bad_gold", chosen.path, str(error))
+            return FoundItems(None, "no_gold")
+        return self._store(benchmark, release, chosen, specs, chosen.path, BENCHMARKS["llmeval-med"], gold_missing=True)
+
+    def _store(
+        self,
+        benchmark: Benchmark,
+        release: str,
+        chosen: Chosen,
+        specs: list,
+        path: str,
+        spec: BenchmarkSpec,
+        gold_missing: bool = False,
+    ) -> FoundItems:
+        published = self.context.config.expected(chosen.benchmark, chosen.split) or spec.sizes.get(chosen.split)
+        size = sum(item.scored for item in specs)
+        if published is not None and size != published and not gold_missing:
+            message = f"the gold holds {size} expected items, {published} are published for split {chosen.split}"
+            self.context.report.find("warning", "split_size", path, message)
+        rankable = not gold_missing and not chosen.split.startswith(("smoke", "demo")) and release != "demo"
+        if self.context.options.dry_run:
+            split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
+            split.expected_items = size
+            return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
+        try:
+            split = store_split(benchmark, release, chosen.split, specs, rankable=rankable, gold_missing=gold_missing)
+        except GoldDiffers as error:
+            self.context.report.find("error", "gold_differs", path, str(error))
+            return FoundItems(None, "no_gold")
+        except ValueError as error:
+            self.context.report.find("error", "bad_gold", path, str(error))
+            return FoundItems(None, "no_gold")
+        return FoundItems(load_items(split))

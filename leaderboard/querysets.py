@@ -1,0 +1,35 @@
+"""Selectors of the hall. `visible_to` is the only gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+
+from evaluation.models import Run
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser, User
+
+    Person = User | AnonymousUser
+
+
+class BoardQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> BoardQuerySet:
+        """Boards on which `user` sees something: a live run of the board's key, or reported figures."""
+        from leaderboard.models import ReportedScore
+
+        runs = Run.objects.visible_to(user).live().filter(split=OuterRef("split"), mode=OuterRef("mode"))
+        reported = ReportedScore.objects.filter(split=OuterRef("split"), mode=OuterRef("mode"), on_board=True)
+        seen = Q(Exists(reported))
+        # SQL's NULL equals nothing, not even itself, so each unknown part of the key is asked for by itself
+        for shots_known in (True, False):
+            for kept_known in (True, False):
+                key = Q(shots__isnull=not shots_known, conversation_kept__isnull=not kept_known)
+                same = runs.filter(
+                    **({"shots": OuterRef("shots")} if shots_known else {"shots": None}),
+                    **({"conversation_kept": OuterRef("conversation_kept")} if kept_known else {"conversation_kept": None}),
+                )
+                seen |= key & Q(Exists(same))
+        return self.filter(seen)
