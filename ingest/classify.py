@@ -50,7 +50,7 @@ def _lines_kind(entry: Entry, base: str) -> Kind:
     if entry.size == 0:
         return Kind("unknown", {"message": "the file is empty"})
     seen_object = False
-    for line in documents.head(entry.real, _HEAD_ROWS, _LONGEST_HEAD):
+    for line in lines.head(entry.real, _HEAD_ROWS, _LONGEST_HEAD):
         if line.startswith(b"version https://git-lfs"):
             return Kind("lfs_pointer")
         keys = top_level(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import zlib
 from collections.abc import Iterator
@@ -81,22 +80,3 @@ def dictionaries(path: str) -> Iterator[dict[str, Any]]:
         if not isinstance(value, dict):
             raise ValueError(f"line {number}: no JSON object")
         yield value
-
-
-def head(path: str, rows: int, longest: int) -> list[bytes]:
-    """The first non-blank lines of a file, unpacked, none longer than `longest` bytes. OSError passes through."""
-    found: list[bytes] = []
-    with open(path, "rb", buffering=1 << 20) as file:
-        magic = file.peek(4)[:4]
-        stream: Any = file
-        if magic.startswith(b"\x1f\x8b"):
-            stream = gzip.GzipFile(fileobj=file)
-        elif magic == b"\x28\xb5\x2f\xfd":
-            stream = io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file), 1 << 20)
-        try:
-            while len(found) < rows and (line := stream.readline(longest)):
-                if line.strip():
-                    found.append(line)
-        except (EOFError, zlib.error, zstandard.ZstdError, gzip.BadGzipFile):
-            pass  # the reader tells about damage; here only the form is asked for
-    return found
