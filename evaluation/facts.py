@@ -24,4 +24,4 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
                     copy.write_row(row)
         else:
             marks = ", ".join(["%s"] * len(columns))
-            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608
+            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # type: ignore[arg-type]  # noqa: S608

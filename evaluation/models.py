@@ -69,7 +69,7 @@ class Split(models.Model):
     expected_items = models.PositiveIntegerField(default=0)
     rankable = models.BooleanField(default=True)
     gold_missing = models.BooleanField(default=False, help_text="Its items come from scored files, not from gold.")
-    items = models.ManyToManyField("Item", through="SplitItem", related_name="splits")
+    items: models.ManyToManyField = models.ManyToManyField("Item", through="SplitItem", related_name="splits")
 
     class Meta:
         ordering = ["release", "name"]
@@ -88,7 +88,7 @@ class Item(models.Model):
     cluster = models.CharField(max_length=300, blank=True)
     gold = models.JSONField(null=True)
     scored = models.BooleanField(default=True, help_text="False: in no denominator (MM-Bench rows with empty gold).")
-    facets = models.ManyToManyField("Facet", related_name="items")
+    facets: models.ManyToManyField = models.ManyToManyField("Facet", related_name="items")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["release", "key"], name="item_key")]

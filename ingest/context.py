@@ -55,6 +55,11 @@ class Context:
     previous: dict[str, SourceFile] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
 
+    @property
+    def config_name(self) -> str:
+        """The configuration's file name: where it lies on disk is nobody's business."""
+        return os.path.basename(self.config.path)
+
     @classmethod
     def open(cls, root: str | os.PathLike[str], options: Options) -> Context:
         """Raises CannotIngest for a root or a configuration that cannot be used."""

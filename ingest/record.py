@@ -22,7 +22,7 @@ def record(context: Context, selection: Selection, seen: Sequence[Seen], loader:
     Raises CannotIngest when the tree held nothing of a known form.
     """
     for line, text in context.config.unused():
-        context.report.find("warning", "config_unused", context.config.path, f"line {line}: {text} matches nothing")
+        context.report.find("warning", "config_unused", context.config_name, f"line {line}: {text} matches nothing")
     if not context.report.runs and not context.report.not_runs:
         raise CannotIngest(f"{context.root}: no results of a known form below this directory")
     context.report.close()
@@ -73,7 +73,7 @@ def _store_findings(context: Context, selection: Selection, loader: RunLoader) -
     for chosen in selection.chosen:
         if chosen.path in by_path:
             by_path.update({one.path: by_path[chosen.path] for one in loader.summaries.of(chosen)})
-    live = set(by_path.values())
+    live = [run_id for run_id in set(by_path.values()) if run_id is not None]
     Finding.objects.filter(source=context.source).filter(run=None).delete()
     Finding.objects.filter(source=context.source, run_id__in=live).delete()
     Finding.objects.bulk_create(

@@ -86,13 +86,8 @@ def register_models(context: Context) -> None:
 
 def choose(context: Context, seen: list[Seen]) -> Selection:
     """Select the runs; every refused file, undecided claim and override goes to the report."""
-    left_out = {}
-    for one in seen:
-        if (
-            one.kind.name in ("results", "liveclin", "llmeval")
-            and (why := context.config.left_out(one.path)) is not None
-        ):
-            left_out[one.path] = why
+    data = [one.path for one in seen if one.kind.name in ("results", "liveclin", "llmeval")]
+    left_out = {path: told for path in data if (told := context.config.left_out(path)) is not None}
     selection = select(
         [one for one in seen if one.path not in left_out],
         include_archived=context.options.include_archived,
@@ -100,7 +95,7 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
     )
     for path, (why, line) in left_out.items():
         selection.refused[path] = "override"
-        context.report.find("info", "override", path, f"left out by {context.config.path} line {line}: {why}")
+        context.report.find("info", "override", path, f"left out by {context.config_name} line {line}: {why}")
     for path, message in selection.undecided:
         context.report.find("error", "undecided", path, message)
     entries = {one.path: one for one in seen}

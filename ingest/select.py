@@ -285,6 +285,6 @@ def _select_llmeval(files: list[Seen], result: Selection, archived: bool) -> Non
                 result.refused[seen.path] = "undecided"
                 result.undecided.append((seen.path, f"several scored files claim one judging run of {model}"))
             continue
-        chosen = [(repeats[repeat][0], repeat) for repeat in sorted(repeats)]
+        chosen: list[tuple[Seen, int | None]] = [(repeats[repeat][0], repeat) for repeat in sorted(repeats)]
         why = f"scored files of one folder: {len(chosen)} judging run{'s' if len(chosen) > 1 else ''}"
         result.chosen.append(Chosen("llmeval-med", None, "full", "chat", model, chosen, why, archived))

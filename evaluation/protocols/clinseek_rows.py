@@ -96,4 +96,5 @@ def from_dict(row: dict[str, Any]) -> ClinSeekRow:
             calls.append(Call(call.get("id"), named, call.get("name"), call.get("arguments")))
         messages.append(Message(raw.get("role"), calls))
     wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
-    return ClinSeekRow(*(row.get(key) for key in wanted), messages=messages, odd_shape=odd)
+    plain: dict[str, Any] = {key: row.get(key) for key in wanted}
+    return ClinSeekRow(**plain, messages=messages, odd_shape=odd)

@@ -197,7 +197,7 @@ class ClinSeekText:
             else:
                 outcome = Outcome.WRONG if predicted else Outcome.NO_ANSWER
             if isinstance(task, str) and task != tasks[index]:
-                task_names[task] = tasks[index]
+                task_names[task] = str(tasks[index])
                 notes.append(("task_differs", answer.item, f"task {task!r} in the row, {tasks[index]!r} in the gold"))
             verdicts.append(Verdict(outcome, values[0]))
             for repeat in (answer.repeat, 0):

@@ -74,7 +74,8 @@ def read(
         content.rows.append(Row(take(row), file, 0, 0, len(text), pointer))
     progress(len(stored))
     content.parsed = len(content.rows)
-    meta = document.get("meta") if isinstance(document.get("meta"), dict) else {}
+    told = document.get("meta")
+    meta: dict[str, Any] = told if isinstance(told, dict) else {}
     content.about = {
         "finished_at": meta.get("finished_at") or meta.get("started_at"),
         "protocol": {name: meta[name] for name in ("image_mode", "liveclin_version") if meta.get(name)},
