@@ -38,6 +38,8 @@ KNOWN_MODELS: tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...] = (
     ("gpt-oss-120b", "gpt_oss_120b", "gpt-oss-120b", "open", "OpenAI", ("openai.gpt-oss-120b-1:0",)),
 )
 
+DIRECTORIES = [directory for _, directory, *_ in KNOWN_MODELS]
+
 
 @transaction.atomic
 def sync_registry(**_kwargs: object) -> None:
@@ -114,13 +116,20 @@ def register_model(
     return model
 
 
-def find_model(name: str) -> tuple[LanguageModel, str, bool]:
-    """(model, canonical name, known) for a name as a tree gives it: an exact alias or a new, unregistered model.
+def known_model(name: str) -> tuple[LanguageModel | None, str, bool]:
+    """(model, canonical name, known) for a name as a tree gives it, which must be an alias letter by letter.
 
-    The canonical name of a model with one directory name is that directory name, else the name as given.
+    The canonical name of the models of KNOWN_MODELS is their directory name; any other name stays as it is given. An
+    unknown name gives no model.
     """
     alias = ModelAlias.objects.filter(name=name).select_related("model").first()
     if alias is None:
-        return register_model(name, registered=False), name, False
-    directory = next((a.name for a in alias.model.aliases.all() if a.kind == ModelAlias.Kind.DIRECTORY), name)
-    return alias.model, directory, alias.model.registered
+        return None, name, False
+    named = alias.model.aliases.filter(name__in=DIRECTORIES).first()
+    return alias.model, named.name if named else name, alias.model.registered
+
+
+def find_model(name: str) -> tuple[LanguageModel, str, bool]:
+    """As `known_model`, but an unknown name becomes a model of its own, not registered."""
+    model, canonical, known = known_model(name)
+    return model or register_model(name, registered=False), canonical, known

@@ -14,9 +14,9 @@ from django.utils.dateparse import parse_datetime
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
-from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run
+from evaluation.models import Evaluation, LanguageModel, Run
 from evaluation.protocols.base import Result
-from evaluation.registry import find_model
+from evaluation.registry import find_model, known_model
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
@@ -162,7 +162,7 @@ class RunLoader:
             }
         hashes = [(sorted({row.answer.repeat for row in content.rows}), content.sha256) for content in run.contents]
         key = run_key(items.split, chosen.mode, model_name, hashes, chosen.archived)
-        existing = Run.objects.filter(key=key).first() if items.split.pk else None
+        existing = Run.objects.filter(key=key).first()
         replaced = self._replaced(chosen, key)
         same = existing is not None and existing.state != Run.State.SUPERSEDED
         state = "archived" if chosen.archived else "unchanged" if same else "replaced" if replaced else "new"
@@ -178,8 +178,7 @@ class RunLoader:
     def _model(self, name: str) -> tuple[LanguageModel | None, str, bool]:
         if not self.context.options.dry_run:
             return find_model(name)
-        alias = ModelAlias.objects.filter(name=name).select_related("model").first()
-        return None, name, alias is not None and alias.model.registered
+        return None, *known_model(name)[1:]
 
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> Run | None:
         """The same bytes again: the run that is there, live again and evaluated; None when its items were made anew."""
