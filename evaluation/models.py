@@ -328,7 +328,8 @@ class Evaluation(models.Model):
 class Vector(models.Model):
     """Per-item values of an evaluation over the scored items of the split, in canonical order.
 
-    `outcome` holds uint8, everything else little-endian float64 with NaN where there is no row; repeat 0 is over all repeats.
+    `outcome` holds uint8, everything else little-endian float64 with NaN where there is no row. Repeat 0 is over all repeats;
+    an evaluation with one repeat has no other.
     """
 
     pk = models.CompositePrimaryKey("evaluation_id", "repeat", "name")

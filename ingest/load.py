@@ -185,7 +185,7 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
     insert_rows(
         Vector,
         ("evaluation_id", "repeat", "name", "data"),
-        ((evaluation.pk, repeat, name, vector_bytes(values)) for (repeat, name), values in result.vectors.items()),
+        _vector_rows(evaluation.pk, result),
     )
     insert_rows(
         Score,
@@ -205,6 +205,14 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
         ((evaluation.pk, *asdict(row).values()) for row in result.aggregates),
     )
     return evaluation
+
+
+def _vector_rows(evaluation_id: int, result: Result) -> Iterator[tuple]:
+    # the vectors of an only repeat are those over all repeats
+    several = len({repeat for repeat, _ in result.vectors if repeat}) > 1
+    for (repeat, name), values in result.vectors.items():
+        if several or not repeat:
+            yield evaluation_id, repeat, name, vector_bytes(values)
 
 
 def vector_bytes(values: np.ndarray) -> bytes:

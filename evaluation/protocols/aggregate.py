@@ -49,12 +49,14 @@ def means(
     repeat: int | None,
     seed: str,
     no_interval: frozenset[str] = frozenset(),
+    overall_only: frozenset[str] = frozenset(),
 ) -> list[Aggregate]:
     """Mean of each metric over each group, in two variants.
 
     `values[metric]` is float64 over the items, NaN where an item has no row. Variant "" counts a missing item as 0 and keeps
     it in the denominator; variant "done_only" leaves it out. A group without any counted item has value None and n = 0.
-    Intervals (95 %) come from a bootstrap over `clusters`; dimensions in `no_interval` get none.
+    Intervals (95 %) are those of `statistics.mean_intervals` over `clusters`; dimensions in `no_interval` get none, and
+    metrics in `overall_only` only that of the whole.
     """
     out: list[Aggregate] = []
     is_answered = answered(outcomes)
@@ -73,7 +75,10 @@ def means(
             fresh = [
                 pair
                 for pair, row in rows.items()
-                if row.n and pair[0] not in no_interval and (not variant or row.n < len(groups[pair]))
+                if row.n
+                and pair[0] not in no_interval
+                and (pair[0] == "overall" or metric not in overall_only)
+                and (not variant or row.n < len(groups[pair]))
             ]
             drawn = statistics.mean_intervals(
                 filled, [groups[pair][counted[groups[pair]]] for pair in fresh], clusters, seed=seed

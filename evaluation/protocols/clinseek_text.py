@@ -224,7 +224,13 @@ class ClinSeekText:
             vectors.update({(repeat, metric): table[row] for row, metric in enumerate(METRICS)})
             if repeat or len(repeats) > 1:
                 aggregates += aggregate.means(
-                    dict(zip(METRICS, table, strict=True)), outcome, groups, clusters, repeat=repeat or None, seed=seed
+                    dict(zip(METRICS, table, strict=True)),
+                    outcome,
+                    groups,
+                    clusters,
+                    repeat=repeat or None,
+                    seed=seed,
+                    overall_only=frozenset(METRICS[1:]),
                 )
         return vectors, aggregates
 

@@ -15,6 +15,7 @@ from evaluation.models import Run, Score, protocol_text
 
 class Command(BaseCommand):
     help = "List the scores of all live runs, one object an aggregate."
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="a JSON list; otherwise tab-separated lines")
