@@ -1,6 +1,15 @@
 """All routes."""
 
 from django.contrib import admin
-from django.urls import path
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import include, path
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from config.api import api
+
+urlpatterns = [
+    path("", include("leaderboard.urls")),
+    path("login/", LoginView.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("api/v1/", api.urls),
+    path("admin/", admin.site.urls),
+]

@@ -17,19 +17,31 @@ if TYPE_CHECKING:
 
 class BoardQuerySet(models.QuerySet):
     def visible_to(self, user: Person) -> BoardQuerySet:
-        """Boards on which `user` sees something: a live run of the board's key, or reported figures."""
+        """Boards on which `user` sees something: a scored live run of the board's key, or reported figures."""
         from leaderboard.models import ReportedScore
 
-        runs = Run.objects.visible_to(user).live().filter(split=OuterRef("split"), mode=OuterRef("mode"))
+        runs = (
+            Run.objects.visible_to(user)
+            .live()
+            .filter(split=OuterRef("split"), mode=OuterRef("mode"), evaluations__current=True)
+        )
         reported = ReportedScore.objects.filter(split=OuterRef("split"), mode=OuterRef("mode"), on_board=True)
-        seen = Q(Exists(reported))
+        # reported figures open the board on which nothing is stated, never one that only a hidden run has opened
+        seen = Q(shots=None, conversation_kept=None) & Q(Exists(reported))
         # SQL's NULL equals nothing, not even itself, so each unknown part of the key is asked for by itself
         for shots_known in (True, False):
             for kept_known in (True, False):
                 key = Q(shots__isnull=not shots_known, conversation_kept__isnull=not kept_known)
                 same = runs.filter(
                     **({"shots": OuterRef("shots")} if shots_known else {"shots": None}),
-                    **({"conversation_kept": OuterRef("conversation_kept")} if kept_known else {"conversation_kept": None}),
+                    **(
+                        {"conversation_kept": OuterRef("conversation_kept")}
+                        if kept_known
+                        else {"conversation_kept": None}
+                    ),
                 )
                 seen |= key & Q(Exists(same))
         return self.filter(seen)
+
+    def with_benchmark(self) -> BoardQuerySet:
+        return self.select_related("split__release__benchmark")

@@ -1,0 +1,295 @@
+"""The JSON API of the hall: the same tables as the pages, behind the same gate. Read-only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page
+from django.views.decorators.vary import vary_on_cookie
+from ninja import Router, Schema
+from ninja.decorators import decorate_view
+
+from evaluation.models import Run
+from leaderboard.boards import view_board, view_cards
+from leaderboard.lists import shown_models
+from leaderboard.models import Board
+from leaderboard.runs import run_document
+
+router = Router()
+
+# 304 while nothing has changed; an answer is never kept for another person.
+revalidated = decorate_view(vary_on_cookie, cache_control(private=True, no_cache=True), conditional_page)
+
+
+class BoardFacts(Schema):
+    """The comparability key of a board and the metric that ranks it."""
+
+    slug: str
+    benchmark: str
+    release: str
+    split: str
+    mode: str
+    shots: int | None
+    conversation_kept: bool | None
+    metric: str
+    invented: bool
+    rankable: bool
+    page: str
+
+
+class BoardCard(BoardFacts):
+    """`leader` is empty where nobody is ranked; `updated` is the day of the newest answers."""
+
+    leader: str
+    models: int
+    updated: str | None
+    origin_note: str
+    api: str
+
+
+class ColumnOut(Schema):
+    key: str
+    label: str
+    kind: str
+    unit: str
+    direction: str
+    precision: int | None
+    metric: str
+    evaluator: str
+    help: str
+
+
+class CellOut(Schema):
+    """`text` as the page prints it, `value` unrounded; what is not set is left out."""
+
+    text: str
+    value: float | str | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    n_answered: int | None = None
+    rank: int | None = None
+    tie: bool = False
+    origin: str = ""
+    note: str = ""
+    sub: str = ""
+    href: str = ""
+
+
+class RowOut(Schema):
+    key: str
+    group: str
+    cells: dict[str, CellOut]
+
+
+class GroupOut(Schema):
+    key: str
+    label: str
+    note: str
+
+
+class BandOut(Schema):
+    label: str
+    low: float
+    high: float
+    n: int | None
+    note: str
+
+
+class FactOut(Schema):
+    label: str
+    value: str
+
+
+class TableOut(Schema):
+    """The table object of the page: same rows, same order, same digits."""
+
+    key: str
+    title: str
+    caption: str
+    columns: list[ColumnOut]
+    groups: list[GroupOut]
+    rows: list[RowOut]
+    bands: list[BandOut]
+    notes: list[str]
+    facts: list[FactOut]
+
+
+class BoardOut(Schema):
+    board: BoardFacts
+    summary: str
+    table: TableOut
+
+
+class SummaryOut(Schema):
+    path: str
+    form: str
+    agrees: bool | None
+    largest_difference: float | None
+
+
+class FileOut(Schema):
+    """`physical` and a link's target are null where they lie outside the tree and you may not see them."""
+
+    path: str
+    physical: str | None
+    chain: list[tuple[str | None, str | None]]
+    sha256: str
+    size: int
+    modified_at: datetime | None
+    repeats: list[int]
+    lines: int | None
+    blank: int | None
+    parsed: int | None
+    malformed: int | None
+    rows: int | None
+
+
+class ScoreOut(Schema):
+    """`repeat` null is over all repeats; `n` is the denominator; fractions are 0..1."""
+
+    evaluator: str
+    repeat: int | None
+    metric: str
+    variant: str
+    dimension: str
+    facet: str
+    value: float | None
+    n: int
+    n_answered: int
+    ci_low: float | None
+    ci_high: float | None
+
+
+class RunOut(Schema):
+    """The entry of `manage.py ingest --json` with the run's provenance and scores. `state`: live, superseded, archived."""
+
+    id: str
+    benchmark: str
+    release: str
+    split: str
+    mode: str
+    model: str
+    model_slug: str
+    model_known: bool
+    repeats: list[int]
+    path: str | None
+    physical: str | None
+    state: str
+    superseded_by: str | None
+    rows: int
+    parsed: int
+    malformed: int
+    recovered: int
+    unique_items: int
+    expected_items: int
+    missing: int
+    extra: int
+    duplicates_same: int
+    duplicates_conflicting: int
+    rankable: bool
+    summaries: list[SummaryOut]
+    origin: str
+    visibility: str
+    shots: int | None
+    conversation_kept: bool | None
+    protocol: dict[str, Any]
+    answered_at: datetime | None
+    loaded_at: datetime
+    files: list[FileOut]
+    scores: list[ScoreOut]
+
+
+class AliasOut(Schema):
+    kind: str
+    name: str
+
+
+class ModelOut(Schema):
+    slug: str
+    name: str
+    organisation: str
+    access: str
+    registered: bool
+    aliases: list[AliasOut]
+    page: str
+
+
+@router.get("/boards", response=list[BoardCard], url_name="boards")
+@revalidated
+def boards(request: HttpRequest) -> Any:
+    """The boards on which you see something."""
+    visible = Board.objects.visible_to(request.user).with_benchmark()
+    return [
+        {
+            **_facts(card.board, card.invented),
+            "leader": card.leader,
+            "models": card.n_models,
+            "updated": card.updated or None,
+            "origin_note": card.origin_note,
+            "api": reverse("api:board", args=[card.board.slug]),
+        }
+        for card in view_cards(list(visible), request.user)
+    ]
+
+
+@router.get("/boards/{slug}", response=BoardOut, exclude_unset=True, url_name="board")
+@revalidated
+def board(request: HttpRequest, slug: str) -> Any:
+    """One board: the table of its page."""
+    found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
+    view = view_board(found, request.user)
+    if view is None:
+        raise Http404
+    return {
+        "board": _facts(found, view.invented),
+        "summary": view.summary,
+        "table": view.table.as_dict(),
+    }
+
+
+@router.get("/runs/{key}", response=RunOut, url_name="run")
+@revalidated
+def run(request: HttpRequest, key: str) -> Any:
+    """One run by its id: counts, files, summaries and all current scores."""
+    runs = Run.objects.visible_to(request.user).select_related("split__release__benchmark", "model", "superseded_by")
+    return run_document(get_object_or_404(runs, key=key), request.user)
+
+
+@router.get("/models", response=list[ModelOut], url_name="models")
+@revalidated
+def models(request: HttpRequest) -> Any:
+    """The models of which you see a run or a reported figure, with their exact other names."""
+    return [
+        {
+            "slug": model.slug,
+            "name": model.name,
+            "organisation": model.organisation,
+            "access": model.access,
+            "registered": model.registered,
+            "aliases": [{"kind": alias.kind, "name": alias.name} for alias in model.aliases.all()],
+            "page": model.get_absolute_url(),
+        }
+        for model in shown_models(request.user).prefetch_related("aliases")
+    ]
+
+
+def _facts(board: Board, invented: bool) -> dict[str, Any]:
+    return {
+        "slug": board.slug,
+        "benchmark": board.benchmark.slug,
+        "release": board.split.release.name,
+        "split": board.split.name,
+        "mode": board.mode,
+        "shots": board.shots,
+        "conversation_kept": board.conversation_kept,
+        "metric": board.metric,
+        "invented": invented,
+        "rankable": board.split.rankable,
+        "page": board.get_absolute_url(),
+    }

@@ -1,0 +1,17 @@
+"""Routes of the pages."""
+
+from django.urls import path
+
+from leaderboard import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("boards/<slug:slug>/", views.board, name="board"),
+    path("runs/<slug:key>/", views.run, name="run"),
+    path("models/", views.models, name="models"),
+    path("models/<str:slug>/", views.model, name="model"),
+    path("sources/", views.sources, name="sources"),
+    path("sources/<int:pk>/", views.source, name="source"),
+    path("healthz", views.healthz, name="healthz"),
+    path("robots.txt", views.robots, name="robots"),
+]
