@@ -98,6 +98,13 @@ class RunLoader:
         except (ValueError, RecursionError) as error:
             report.find("error", "bad_json", chosen.path, str(error))
             return "unknown_form"
+        for content in contents:
+            for trouble in content.troubles:
+                where = content.entry.path, trouble.message, trouble.line, trouble.offset
+                report.find(trouble.severity, trouble.code, *where)
+        if not any(content.rows for content in contents):
+            report.find("error", "no_rows", chosen.path, "not one row that could be loaded: the file is left alone")
+            return "unknown_form"
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
@@ -169,7 +176,7 @@ class RunLoader:
         if model is not None:
             kept = self._keep(run, existing, replaced) if existing is not None else None
             if kept is None:
-                kept = self._new_run(run, model, model_name, key)
+                kept = self._new_run(run, model, model_name, key, existing or replaced)
                 self._write(kept, run, existing, replaced)
             for one, _ in chosen.files:
                 self.fates[one.path] = ("run", kept.pk)
@@ -207,8 +214,10 @@ class RunLoader:
         load_run(new, run.contents, run.items, run.results, run.compared, replaced)
         self.context.report.rows_loaded += run.counts["rows"]
 
-    def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str) -> Run:
+    def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
+        """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
         options, chosen, stated = self.context.options, run.chosen, run.stated
+        visibility = before.visibility if before else settings.CLINBOARD_DEFAULT_VISIBILITY
         told = [parse_datetime(str(content.about.get("finished_at") or "")) for content in run.contents]
         modified = max(content.entry.mtime_ns for content in run.contents) / 1e9
         latest = max((_aware(moment) for moment in told if moment), default=None)
@@ -227,9 +236,9 @@ class RunLoader:
             protocol={**protocol, **stated.protocol},
             origin=stated.origin or Run.Origin.OURS,
             state=Run.State.ARCHIVED if chosen.archived else Run.State.LIVE,
-            visibility=options.visibility or settings.CLINBOARD_DEFAULT_VISIBILITY,
-            owner=options.owner,
-            team=options.team,
+            visibility=options.visibility or visibility,
+            owner=options.owner or (before.owner if before else None),
+            team=options.team or (before.team if before else None),
             answered_at=latest or datetime.datetime.fromtimestamp(modified, datetime.UTC),
             why=chosen.why,
             counts=run.counts,
@@ -248,9 +257,6 @@ class RunLoader:
 
     def _findings(self, run: ReadRun) -> None:
         find, counts, path = self.context.report.find, run.counts, run.chosen.path
-        for content in run.contents:
-            for trouble in content.troubles:
-                find(trouble.severity, trouble.code, content.entry.path, trouble.message, trouble.line, trouble.offset)
         if counts["extra"]:
             text = f"{counts['extra']} ids that the gold does not know: loaded, not scored"
             find("warning", "extra_items", path, text)

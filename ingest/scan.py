@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
-from evaluation.registry import register_model
+from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context
 from ingest.gold import GoldFile, given_gold, gold_file
+from ingest.load import printable
 from ingest.models import SourceFile
 from ingest.report import NotRun
-from ingest.select import Seen, Selection, select
+from ingest.select import Seen, Selection, Told, select
 from ingest.walk import Entry, Fault, walk
 
 
@@ -91,7 +93,7 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
     selection = select(
         [one for one in seen if one.path not in left_out],
         include_archived=context.options.include_archived,
-        wins=lambda path: context.config.wins(path) is not None,
+        told=_told(context),
     )
     for path, (why, line) in left_out.items():
         selection.refused[path] = "override"
@@ -107,6 +109,25 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
             text = "a Git LFS pointer, not the file itself: fetch it first" if one.kind.name == "lfs_pointer" else text
             context.report.find("warning", "unknown_form", path, text or "none of the known forms")
     return selection
+
+
+def _told(context: Context) -> Told:
+    """What aliases and configuration say of the files that claim to be runs."""
+    config = context.config
+    friendly = {alias: facts.name for facts in config.models for alias in (facts.name, *facts.aliases)}
+
+    @functools.cache
+    def identity(name: str) -> Hashable:
+        name = friendly.get(name, name)
+        model = known_model(printable(name))[0]
+        return model.pk if model else name
+
+    return Told(
+        wins=lambda path: config.wins(path) is not None,
+        model=lambda path, name: identity(config.stated(path).model or name),
+        repeat=lambda path: config.stated(path).repeat,
+        release=context.options.release,
+    )
 
 
 def same_stat(before: SourceFile, entry: Entry) -> bool:

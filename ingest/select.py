@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 from ingest.classify import Kind
+from ingest.readers.llmeval_med import repeat_of
 from ingest.walk import Entry
 
 BENCHMARK_DIRECTORIES = {"ehr_bench": "ehr-bench", "agent_ehr_bench": "agent-ehr-bench", "mm_bench": "mm-bench"}
@@ -96,24 +97,29 @@ class Selection:
     undecided: list[tuple[str, str]] = field(default_factory=list)  # (path, message)
 
 
+def _place_of_rows(seen: Seen) -> Place | None:
+    """The place of a file that holds rows of a run, or should by its name."""
+    return seen.place if seen.kind.name in ("results", "array") or _MAIN.match(seen.base) else None
+
+
 def _in_smoke_directory(seen: Seen) -> bool:
-    place = seen.place
+    place = _place_of_rows(seen)
     return place is not None and place.model.startswith("smoke")
 
 
 def _is_retried(seen: Seen) -> bool:
-    place = seen.place
+    place = _place_of_rows(seen)
     return place is not None and place.model.endswith("_retried")
 
 
 def _is_steal_copy(seen: Seen) -> bool:
-    return seen.base.startswith("results_steal_") or any(
-        part.startswith("steal_") for part in seen.path.split("/")[:-1]
-    )
+    place = seen.place
+    directories = place.rest[:-1] if place else seen.path.split("/")[:-1]
+    return seen.base.startswith("results_steal_") or any(name.startswith("steal_") for name in directories)
 
 
 def _is_shard(seen: Seen) -> bool:
-    place = seen.place
+    place = _place_of_rows(seen)
     return place is not None and len(place.rest) > 1
 
 
@@ -135,13 +141,26 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def select(
-    files: Iterable[Seen], *, include_archived: bool = False, wins: Callable[[str], bool] = lambda path: False
-) -> Selection:
-    """Decide for every file. `wins(path)` says whether the configuration names that file as the one that counts.
+@dataclass(frozen=True)
+class Told:
+    """What is known beside the tree: aliases of models and the configuration. Functions of a path, all optional.
 
-    One result set per (benchmark, split, mode, model, repeat): merged beats single results, the canonical directory beats
-    the driver's raw tree and `_retried`, a path without links beats one with links. What no rule decides is undecided.
+    `wins`: it is named as the file that counts. `model`: the same value for all names of one model. `repeat`: as stated.
+    `release`: the caller's, for everything.
+    """
+
+    wins: Callable[[str], bool] = lambda path: False
+    model: Callable[[str, str], Hashable] = lambda path, name: name
+    repeat: Callable[[str], int | None] = lambda path: None
+    release: str | None = None
+
+
+def select(files: Iterable[Seen], *, include_archived: bool = False, told: Told = Told()) -> Selection:
+    """Decide for every file.
+
+    One result set per (benchmark, release, split, mode, model, repeat): merged beats single results, the canonical
+    directory beats the driver's raw tree and `_retried`, a path without links beats one with links, and what the
+    configuration names beats everything. What no rule decides is undecided: none of those files becomes a run.
     """
     result = Selection()
     open_files: list[Seen] = []
@@ -162,17 +181,17 @@ def select(
             result.refused[seen.path] = reason
     for archived in (False, True):
         part = [seen for seen in open_files if seen.entry.archived == archived]
-        _select_clinseek([s for s in part if s.kind.name == "results"], result, archived, wins)
-        _select_liveclin([s for s in part if s.kind.name == "liveclin"], result, archived)
-        _select_llmeval([s for s in part if s.kind.name == "llmeval"], result, archived)
+        _select_clinseek([s for s in part if s.kind.name == "results"], result, archived, told)
+        _select_liveclin([s for s in part if s.kind.name == "liveclin"], result, archived, told)
+        _select_llmeval([s for s in part if s.kind.name == "llmeval"], result, archived, told)
     return result
 
 
 def _one_path_each(files: list[Seen], result: Selection, rank: Callable[[Seen], tuple]) -> list[Seen]:
     """Of the logical paths of one physical file the best by `rank`; the others are duplicate paths."""
-    by_file: dict[str, list[Seen]] = defaultdict(list)
+    by_file: dict[tuple[int, int], list[Seen]] = defaultdict(list)
     for seen in files:
-        by_file[seen.entry.real].append(seen)
+        by_file[seen.entry.device, seen.entry.inode].append(seen)
     best = []
     for paths in by_file.values():
         paths.sort(key=rank)
@@ -181,110 +200,136 @@ def _one_path_each(files: list[Seen], result: Selection, rank: Callable[[Seen], 
     return best
 
 
-def _select_clinseek(files: list[Seen], result: Selection, archived: bool, wins: Callable[[str], bool]) -> None:
+def _fewest_links(seen: Seen) -> tuple:
+    return len(seen.entry.chain), seen.path
+
+
+Claims = list[tuple[tuple, Seen]]
+
+
+def _one_of(claims: Claims, result: Selection, told: Told, what: str, beaten: str) -> Seen | None:
+    """The file that is the run: one that the configuration names, else the one whose order is the least.
+
+    The others are refused for the reason `beaten`, or `override` where the configuration decided. Where several are
+    equally good those are undecided and there is none. `what` says what they claim to be.
+    """
+    named = [(order, seen) for order, seen in claims if told.wins(seen.path)]
+    result.refused.update({seen.path: "override" if named else beaten for _, seen in claims})
+    best = min(order for order, _ in named or claims)
+    first = sorted((seen for order, seen in named or claims if order == best), key=lambda seen: seen.path)
+    if len(first) > 1:
+        _leave_undecided(first, result, f"several files claim to be {what}: {', '.join(seen.path for seen in first)}")
+        return None
+    del result.refused[first[0].path]
+    return first[0]
+
+
+def _leave_undecided(files: Iterable[Seen], result: Selection, message: str) -> None:
+    for seen in files:
+        result.refused[seen.path] = "undecided"
+        result.undecided.append((seen.path, message))
+
+
+def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told: Told) -> None:
     def rank(seen: Seen) -> tuple:
         place = seen.place
         main = place is not None and len(place.rest) == 1 and _MAIN.match(place.rest[0]) is not None
         raw = place is None or place.raw
         return (not main, raw, len(seen.entry.chain) if not raw else 0, seen.path)
 
-    by_run: dict[tuple[str, str, str, str], list[tuple[tuple, Seen]]] = defaultdict(list)
+    places: list[tuple[Seen, Place, str]] = []
     for seen in _one_path_each(files, result, rank):
         place = seen.place
         match = _MAIN.match(place.rest[0]) if place is not None and len(place.rest) == 1 else None
-        if place is None or match is None:
-            result.refused[seen.path] = "archived" if archived else "undecided"
-            if not archived:
-                result.undecided.append(
-                    (
-                        seen.path,
-                        "rows of results, but the path does not say <benchmark>/<mode>/<split>/<model>/results.jsonl",
-                    )
-                )
-            continue
-        key = (place.benchmark, place.split, place.mode, place.model)
-        by_run[key].append(((not wins(seen.path), place.raw, match["stem"] != "merged_unique"), seen))
-    _drop_raw_twins(by_run, result)
-    for (benchmark, split, mode, model), candidates in by_run.items():
-        candidates.sort(key=lambda pair: (pair[0], pair[1].path))
-        first = [seen for order, seen in candidates if order == candidates[0][0]]
-        if len(first) > 1:
-            names = ", ".join(seen.path for seen in first)
-            for seen in first:
-                result.refused[seen.path] = "undecided"
-                result.undecided.append(
-                    (seen.path, f"several files claim to be {model} on {benchmark} {split}: {names}")
-                )
-            continue
-        result.refused.update({seen.path: "shard" for _, seen in candidates[1:]})
-        why = (
-            "merged file of the model's directory"
-            if "merged_unique" in first[0].base
-            else "results.jsonl of the model's directory"
-        )
-        if first[0].entry.chain:
-            why += ", reached through a link"
-        result.chosen.append(Chosen(benchmark, None, split, mode, model, [(first[0], None)], why, archived))
+        if place is not None and match is not None:
+            places.append((seen, place, match["stem"]))
+        elif archived:
+            result.refused[seen.path] = "archived"
+        else:
+            message = "rows of results, but the path does not say <benchmark>/<mode>/<split>/<model>/results.jsonl"
+            _leave_undecided([seen], result, message)
+    directories = {(*_split_of(p), _as_tag(p.model)): p.model for _, p, _ in places if not p.raw}
+    by_run: dict[tuple, Claims] = defaultdict(list)
+    models: dict[tuple, str] = {}
+    for seen, place, stem in places:
+        # the driver's raw tag of a model directory names the same model
+        model = directories.get((*_split_of(place), _as_tag(place.model)), place.model) if place.raw else place.model
+        key = (*_split_of(place), told.model(seen.path, model), told.repeat(seen.path))
+        models[key] = model if key not in models or not place.raw else models[key]
+        by_run[key].append(((place.raw, stem != "merged_unique"), seen))
+    for key, claims in by_run.items():
+        benchmark, split, mode = key[:3]
+        model = models[key]
+        found = _one_of(claims, result, told, f"{model} on {benchmark} {split} ({mode})", "shard")
+        if found is not None:
+            merged = found.base.startswith("merged_unique")
+            why = f"{'merged file' if merged else 'results.jsonl'} of the model's directory"
+            why += ", reached through a link" if found.entry.chain else ""
+            result.chosen.append(Chosen(benchmark, None, split, mode, model, [(found, None)], why, archived))
 
 
-def _drop_raw_twins(by_run: dict, result: Selection) -> None:
-    """A raw tag's merged file beside the canonical directory of the same model is another state of that run: it loses."""
-    canonical = {
-        (benchmark, split, mode, re.sub(r"[^a-z0-9]+", "-", model.lower()))
-        for (benchmark, split, mode, model), candidates in by_run.items()
-        if any(not order[1] for order, _ in candidates)
-    }
-    for key in [key for key, candidates in by_run.items() if all(order[1] for order, _ in candidates)]:
-        benchmark, split, mode, tag = key
-        if (benchmark, split, mode, tag) in canonical:
-            result.refused.update({seen.path: "shard" for _, seen in by_run.pop(key)})
+def _split_of(place: Place) -> tuple[str, str, str]:
+    return place.benchmark, place.split, place.mode
 
 
-_RUN_SUFFIX = re.compile(r"_run(\d+)$")
+def _as_tag(model: str) -> str:
+    """The driver's tag of a model: everything but letters and digits becomes a hyphen."""
+    return re.sub(r"[^a-z0-9]+", "-", model.lower())
 
 
-def _select_liveclin(files: list[Seen], result: Selection, archived: bool) -> None:
-    by_run: dict[tuple[str, str, int], list[Seen]] = defaultdict(list)
-    for seen in _one_path_each(files, result, lambda seen: (len(seen.entry.chain), seen.path)):
+_RUN_SUFFIX = re.compile(r"_run([1-9]\d{0,8})$")
+
+
+def _select_liveclin(files: list[Seen], result: Selection, archived: bool, told: Told) -> None:
+    by_run: dict[tuple, Claims] = defaultdict(list)
+    for seen in _one_path_each(files, result, _fewest_links):
+        model, dataset = seen.kind.about["model"], told.release or seen.kind.about["dataset"]
         stem = posixpath.splitext(seen.base.removesuffix(".gz").removesuffix(".zst"))[0]
         match = _RUN_SUFFIX.search(stem)
-        repeat = int(match[1]) if match and int(match[1]) > 0 else 1
-        by_run[seen.kind.about["model"], seen.kind.about["dataset"], repeat].append(seen)
-    for (model, dataset, repeat), candidates in by_run.items():
-        if len(candidates) > 1:
-            names = ", ".join(seen.path for seen in candidates)
-            for seen in candidates:
-                result.refused[seen.path] = "undecided"
-                result.undecided.append(
-                    (seen.path, f"several files claim to be {model} on liveclin {dataset}, repeat {repeat}: {names}")
-                )
+        repeat = told.repeat(seen.path) or (int(match[1]) if match else 1)
+        by_run[told.model(seen.path, model), dataset, repeat].append(((), seen))
+    for (_, dataset, repeat), claims in by_run.items():
+        model = claims[0][1].kind.about["model"]
+        found = _one_of(claims, result, told, f"{model} on liveclin {dataset}, repeat {repeat}", "override")
+        if found is not None:
+            why = f"LiveClin results file, repeat {repeat}" if repeat > 1 else "LiveClin results file"
+            model, dataset = found.kind.about["model"], found.kind.about["dataset"]
+            result.chosen.append(Chosen("liveclin", dataset, "full", "chat", model, [(found, repeat)], why, archived))
+
+
+def _select_llmeval(files: list[Seen], result: Selection, archived: bool, told: Told) -> None:
+    by_folder: dict[str, list[Seen]] = defaultdict(list)
+    for seen in _one_path_each(files, result, _fewest_links):
+        by_folder[posixpath.dirname(seen.path)].append(seen)
+    by_model: dict[Hashable, list[list[Seen]]] = defaultdict(list)
+    for folder in by_folder.values():
+        by_model[told.model(folder[0].path, _folder_name(folder[0]))].append(folder)
+    for folders in by_model.values():
+        model = _folder_name(folders[0][0])
+        if len(folders) > 1:
+            names = ", ".join(sorted(posixpath.dirname(folder[0].path) or "." for folder in folders))
+            message = f"several folders claim to be {model} on llmeval-med: {names}"
+            _leave_undecided([seen for folder in folders for seen in folder], result, message)
             continue
-        why = f"LiveClin results file; repeat {repeat} by its name" if repeat > 1 else "LiveClin results file"
-        result.chosen.append(
-            Chosen("liveclin", dataset, "full", "chat", model, [(candidates[0], repeat)], why, archived)
-        )
-
-
-def _select_llmeval(files: list[Seen], result: Selection, archived: bool) -> None:
-    from ingest.readers.llmeval_med import repeat_of
-
-    by_folder: dict[str, dict[int, list[Seen]]] = defaultdict(lambda: defaultdict(list))
-    for seen in _one_path_each(files, result, lambda seen: (len(seen.entry.chain), seen.path)):
-        by_folder[posixpath.dirname(seen.path)][repeat_of(seen.base)].append(seen)
-    by_model: dict[str, list[str]] = defaultdict(list)
-    for folder in by_folder:
-        by_model[posixpath.basename(folder)].append(folder)
-    for folder, repeats in by_folder.items():
-        first = next(iter(repeats.values()))[0]
-        model = posixpath.basename(folder) or posixpath.basename(first.root)
-        clash = [seen for seens in repeats.values() if len(seens) > 1 for seen in seens]
-        if len(by_model[model]) > 1:
-            clash = [seen for seens in repeats.values() for seen in seens]
-        if clash:
-            for seen in clash:
-                result.refused[seen.path] = "undecided"
-                result.undecided.append((seen.path, f"several scored files claim one judging run of {model}"))
+        by_repeat: dict[int, Claims] = defaultdict(list)
+        try:
+            for seen in folders[0]:
+                by_repeat[repeat_of(seen.base)].append(((), seen))
+        except ValueError as error:
+            _leave_undecided(folders[0], result, str(error))
             continue
-        chosen: list[tuple[Seen, int | None]] = [(repeats[repeat][0], repeat) for repeat in sorted(repeats)]
+        found = {
+            repeat: _one_of(claims, result, told, f"judging run {repeat} of {model}", "override")
+            for repeat, claims in sorted(by_repeat.items())
+        }
+        chosen: list[tuple[Seen, int | None]] = [(seen, repeat) for repeat, seen in found.items() if seen is not None]
+        if len(chosen) < len(found):
+            message = f"another judging run of {model} is undecided, and its figure is the mean over all of them"
+            _leave_undecided([seen for seen, _ in chosen], result, message)
+            continue
         why = f"scored files of one folder: {len(chosen)} judging run{'s' if len(chosen) > 1 else ''}"
         result.chosen.append(Chosen("llmeval-med", None, "full", "chat", model, chosen, why, archived))
+
+
+def _folder_name(seen: Seen) -> str:
+    return posixpath.basename(posixpath.dirname(seen.path)) or posixpath.basename(seen.root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 import msgspec
@@ -31,24 +32,28 @@ def about(keys: dict[str, msgspec.Raw]) -> dict[str, Any] | None:
 
 def questions(document: dict[str, Any]) -> Iterator[tuple[str, QuestionRow | str]]:
     """(JSON Pointer, row) of every question; in place of a row a sentence that says why there is none."""
-    cases = document.get("cases")
-    for c, case in enumerate(cases if isinstance(cases, list) else []):
-        if not isinstance(case, dict) or not isinstance(case.get("case_id"), str):
-            yield (
-                f"/cases/{c}",
-                f"case_id is {case.get('case_id') if isinstance(case, dict) else case!r}, expected a text",
-            )
-            continue
-        mcqs = case.get("mcqs")
-        for m, mcq in enumerate(mcqs if isinstance(mcqs, list) else []):
-            place = f"/cases/{c}/mcqs/{m}"
-            if not isinstance(mcq, dict):
-                yield place, "the question is no object"
-                continue
-            try:
-                yield place, msgspec.convert({**mcq, "case_id": case["case_id"]}, QuestionRow)
-            except msgspec.ValidationError as error:
-                yield place, str(error)
+    if not isinstance(document.get("cases"), list):
+        yield "/cases", f"cases is {short(document.get('cases'))}, expected a list"
+        return
+    for c, case in enumerate(document["cases"]):
+        if not isinstance(case, dict):
+            yield f"/cases/{c}", f"the case is {short(case)}, expected an object"
+        elif not isinstance(case.get("case_id"), str):
+            yield f"/cases/{c}", f"case_id is {short(case.get('case_id'))}, expected a text"
+        elif not isinstance(case.get("mcqs"), list):
+            yield f"/cases/{c}/mcqs", f"mcqs is {short(case.get('mcqs'))}, expected a list"
+        else:
+            for m, mcq in enumerate(case["mcqs"]):
+                yield f"/cases/{c}/mcqs/{m}", _question(case["case_id"], mcq)
+
+
+def _question(case_id: str, mcq: Any) -> QuestionRow | str:
+    if not isinstance(mcq, dict):
+        return f"the question is {short(mcq)}, expected an object"
+    try:
+        return msgspec.convert({**mcq, "case_id": case_id}, QuestionRow)
+    except msgspec.ValidationError as error:
+        return str(error)
 
 
 def read(

@@ -23,13 +23,13 @@ RUN = re.compile(r"run[ _-]?([0-9]+).*score.*\.json", re.IGNORECASE)
 def repeat_of(filename: str) -> int:
     """The judging run of a scored file: N of `…run<N>…score….json`, 1 for a name without a number.
 
-    Only the last part of a path counts. Raises ValueError for run 0: runs count from 1.
+    Only the last part of a path counts. Raises ValueError for run 0 (runs count from 1) and for numbers that are none.
     """
     name = PurePosixPath(filename).name
     found = RUN.search(name)
     repeat = int(found[1]) if found else 1
-    if repeat == 0:
-        raise ValueError(f"judging runs count from 1: {name!r}")
+    if not 0 < repeat < 10**9:
+        raise ValueError(f"judging runs count from 1 and are few: {name!r}")
     return repeat
 
 
