@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evaluation.querysets import Person
 
 INVENTED = "sample"  # the release of the sample tree
+PLAIN_MODE = "chat"  # goes without saying in a title
 ORIGINS = {Run.Origin.OURS: "run by us", Run.Origin.UPLOADED: "uploaded"}
 REPORTED_GAP = "Gaps under 1.5 points between reported figures are to be read as ties."
 _NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -89,8 +90,9 @@ def view_board(board: Board, user: Person) -> BoardView | None:
 
 
 def view_cards(boards: Sequence[Board], user: Person) -> list[Card]:
-    """A card for each board that has something on it for `user`, in the order of `boards`."""
-    return [_card(standing) for standing in standings(boards, user) if standing.entries or standing.reported]
+    """A card for each board that has something on it for `user`, in the order of `boards`, invented ones last."""
+    cards = [_card(standing) for standing in standings(boards, user) if standing.entries or standing.reported]
+    return sorted(cards, key=lambda card: card.invented)
 
 
 def board_subtitle(board: Board) -> str:
@@ -110,10 +112,11 @@ def _card(standing: Standing) -> Card:
     kinds = [words for given, words in ((standing.entries, "recomputed"), (standing.reported, "reported")) if given]
     note = {("reported",): "Reported figures only", ("recomputed",): "Recomputed from answers"}
     release, split = board.split.release.name, board.split.name
+    asked = board.mode != PLAIN_MODE
     return Card(
         board,
-        release if split == "full" else f"{release} · {split}",
-        " · ".join(part for part in (board.mode, _stated(board), figure.label.lower()) if part),
+        f"{release} · {board.mode}" if asked else release,
+        " · ".join(part for part in (split, "" if asked else board.mode, _stated(board), small(figure.label)) if part),
         leader,
         standing.models,
         day(standing.updated),
@@ -127,8 +130,19 @@ def _stated(board: Board) -> str:
     return "" if board.shots is None and board.conversation_kept is None else board.protocol
 
 
+def small(label: str) -> str:
+    """`case accuracy`, but `F1`."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
+
+
 def _with_unit(figure: Figure, value: float) -> str:
     return f"{format_value(value, figure.unit, figure.precision)} {figure.unit}".strip()
+
+
+def tied_first(standing: Standing) -> list[Entry]:
+    """The entries that cannot be told apart from the leader, with it; none where the leader stands alone."""
+    tied = [entry for entry in standing.ranked if entry.rank and entry.rank.tied_with_leader]
+    return tied if len(tied) > 1 else []
 
 
 def ranking_in_words(standing: Standing) -> str:
@@ -142,11 +156,13 @@ def ranking_in_words(standing: Standing) -> str:
         if not board.split.rankable:
             return "Nobody is ranked: this split is for trials, too small to tell models apart."
         return "Nobody is ranked: no model was heard on enough of the questions."
-    tied = [entry for entry in ranked if entry.rank and entry.rank.tied_with_leader]
+    tied = tied_first(standing)
     if len(ranked) == 1:
         return "One model is ranked."
-    if len(tied) == 1:
-        return f"{tied[0].model.name} is first of {in_words(len(ranked))}, and no other is statistically tied with it."
+    if not tied:
+        return (
+            f"{ranked[0].model.name} is first of {in_words(len(ranked))}, and no other is statistically tied with it."
+        )
     if len(tied) == len(ranked):
         return f"All {in_words(len(ranked))} models are statistically tied for first."
     return f"{in_words(len(tied), True)} of {in_words(len(ranked))} models are statistically tied for first."
@@ -183,7 +199,7 @@ def board_table(standing: Standing) -> Table:
             ("Mode", board.mode),
             ("Shots, conversation", _stated(board)),
             ("Evaluator", spec.evaluator.name if spec.evaluator and standing.entries else "none: figures as reported"),
-            ("Newest answers", day(standing.updated) if standing.entries else "–"),
+            *([("Newest answers", day(standing.updated))] if standing.entries else []),
         ),
     )
 
@@ -194,39 +210,22 @@ def _split_in_words(standing: Standing) -> str:
 
 
 def _columns(standing: Standing) -> list[Column]:
-    spec, headline = standing.spec, standing.headline
+    spec, headline, recomputed = standing.spec, standing.headline, bool(standing.entries)
     scores = [_score_column("score", headline, standing)]
-    scores += [_score_column(f"figure-{place}", f, standing) for place, f in enumerate(standing.shown.figures[1:], 2)]
+    scores += [_score_column(f"figure-{place}", f, standing) for place, f in enumerate(standing.figures[1:], 2)]
     repeats = standing.shown.repeats
+    rank_help = "By the value at full precision; below it the ranks that are not ruled out at 95 %."
+    interval_help = f"95 %: whole {_plural(spec.unit)} are resampled 10,000 times."
+    repeats_help = f"How many {repeats}, and the sample standard deviation of the first figure over them, in points."
+    coverage_help = f"Share of the expected {spec.item_word}s from which an answer could be taken."
     return [
-        Column(
-            "rank", "Rank", "rank", help="By the value at full precision; below it the ranks not ruled out at 95 %."
-        ),
+        Column("rank", "Rank", "rank", help=rank_help if recomputed else "Among the reported figures, by their value."),
         Column("model", "Model", "model"),
         scores[0],
-        Column(
-            "interval",
-            "95 % interval",
-            "interval",
-            unit=headline.unit,
-            help=f"Whole {_plural(spec.unit)} are resampled, 10,000 times.",
-        ),
+        Column("interval", "Interval", "interval", unit=headline.unit, help=interval_help if recomputed else ""),
         *scores[1:],
-        Column(
-            "repeats",
-            f"{repeats.capitalize()} ± sd",
-            "count",
-            help="How often the model was "
-            + ("judged" if "judging" in repeats else "run")
-            + ", and the sample standard deviation of the headline over them, in points.",
-        ),
-        Column(
-            "coverage",
-            "Answered",
-            "share",
-            unit="%",
-            help=f"Share of the expected {spec.item_word}s from which an answer could be taken.",
-        ),
+        Column("repeats", f"{repeats.capitalize()} ± sd", "count", help=repeats_help),
+        Column("coverage", "Answered", "share", unit="%", help=coverage_help),
         Column("origin", "Origin", "badge", help="Who asked the model, or that the figure is only reported."),
         Column("answered_at", "Answers of", "date", help="The day on which the answers were finished."),
     ]
@@ -247,19 +246,19 @@ def _score_column(key: str, figure: Figure, standing: Standing) -> Column:
         direction="higher",
         precision=figure.precision,
         metric=figure.metric,
-        evaluator=evaluator.name if evaluator else "",
+        evaluator=evaluator.name if evaluator and standing.entries else "",
         help=figure.help or meaning,
     )
 
 
 def _entry_row(standing: Standing, entry: Entry, columns: Sequence[Column]) -> Row:
-    figures = standing.shown.figures
+    figures = standing.figures
     by_key = {column.key: column for column in columns}
     value = entry.figures[figures[0]]
     score = by_key["score"]
     below = {"sub": _done_only(entry, score, standing)} if entry.why_unranked == PARTIAL else {}
     cells = {
-        "rank": _rank_cell(entry),
+        "rank": _rank_cell(entry, standing),
         "model": Cell(
             text=entry.model.name,
             value=entry.model.slug,
@@ -291,18 +290,21 @@ def _entry_row(standing: Standing, entry: Entry, columns: Sequence[Column]) -> R
     return Row(entry.key, tuple(cells[column.key] for column in columns), group)
 
 
-def _rank_cell(entry: Entry) -> Cell:
+def _rank_cell(entry: Entry, standing: Standing) -> Cell:
     place = entry.rank
     if place is None:
         return Cell("–", note="not ranked")
     between = f"{place.low}–{place.high}" if place.low < place.high else ""
-    return Cell(str(place.rank), value=place.rank, rank=place.rank, tie=place.tied_with_leader, sub=between)
+    return Cell(str(place.rank), value=place.rank, rank=place.rank, tie=entry in tied_first(standing), sub=between)
 
 
 def _done_only(entry: Entry, column: Column, standing: Standing) -> str:
-    share = format_value(entry.heard_share, "%", 0)
-    words = f"on {share} % of the {standing.spec.item_word}s"
-    return words if entry.done_only is None else f"{column.format(entry.done_only)} {words}"
+    """What stands below the figure of a partial entry: the mean over what has a row, where rows are missing."""
+    words = f"{standing.spec.item_word}s"
+    if entry.done_only is None or entry.present == entry.expected:
+        return f"heard on {format_value(entry.heard_share, '%', 0)} % of the {words}"
+    share = format_value(entry.present / entry.expected, "%", 0)
+    return f"{column.format(entry.done_only)} on {share} % of the {words}"
 
 
 def _run_note(entry: Entry) -> str:
@@ -352,9 +354,15 @@ def _reported_rows(standing: Standing, columns: Sequence[Column]) -> list[Row]:
     ]
 
 
+def _shared_note(standing: Standing) -> str:
+    """What is told of every reported figure alike."""
+    notes = {row.note for row in standing.reported}
+    return notes.pop() if len(notes) == 1 and len(standing.reported) > 1 else ""
+
+
 def _reported_row(standing: Standing, row: ReportedScore, columns: Sequence[Column], place: int | None) -> Row:
     figure = standing.shown.reported
-    own = "score" if figure == standing.headline else f"figure-{standing.shown.figures.index(figure) + 1}"
+    own = "score" if figure == standing.headline else f"figure-{standing.figures.index(figure) + 1}"
     by_key = {column.key: column for column in columns}
     cells = dict.fromkeys(by_key, Cell("–"))
     cells["rank"] = (
@@ -369,7 +377,7 @@ def _reported_row(standing: Standing, row: ReportedScore, columns: Sequence[Colu
         href=row.model.get_absolute_url() if row.model else "",
         sub=" · ".join(part for part in about if part),
     )
-    cells[own] = by_key[own].cell(row.value, n=row.n, note=row.note)
+    cells[own] = by_key[own].cell(row.value, n=row.n, note="" if row.note == _shared_note(standing) else row.note)
     if own == "score":
         cells["interval"] = by_key["interval"].cell(row.value)
     if len(row.runs) > 1 or row.reported_sd is not None:
@@ -388,9 +396,13 @@ def source_in_words(row: ReportedScore) -> str:
 
 
 def _bands(standing: Standing) -> list[Band]:
-    if standing.shown.reported != standing.headline:
+    """People as one band from the lowest to the highest reported figure."""
+    people = sorted(standing.humans, key=lambda row: row.value)
+    if not people or standing.shown.reported != standing.headline:
         return []
-    return [Band(_name(row), row.value, row.value, row.n, "reported") for row in standing.humans]
+    label = " to ".join(dict.fromkeys((_name(people[0]), small(_name(people[-1])))))
+    n = people[0].n if len({row.n for row in people}) == 1 else None
+    return [Band(label, people[0].value, people[-1].value, n, "reported")]
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -399,22 +411,21 @@ def _bands(standing: Standing) -> list[Band]:
 def _groups(standing: Standing) -> tuple[Group, ...]:
     least = format_value(standing.board.min_coverage, "%", 0)
     words = f"{standing.spec.item_word}s"
+    reported = ["not recomputed; places are within this group only.", REPORTED_GAP]
+    if note := _shared_note(standing):
+        reported.append(f"{note[:1].upper()}{note[1:]}.")
     mixed = standing.reported or any(entry.why_unranked for entry in standing.entries)
     return (
         Group("ranked", "Recomputed from answers" if mixed else ""),
         Group(
             "partial",
             "Partial, not ranked",
-            f"heard on fewer than {least} % of the {words}. In the figure what is missing counts 0; the line below it is over "
+            f"heard on fewer than {least} % of the {words}. In the figure what is missing counts 0. The line below it is over "
             f"the {words} that were asked, which are not the same for everybody.",
         ),
         Group("unranked", "", ""),
         Group("stale", "Not ranked", "scored by earlier rules or against earlier gold: ingest again to score anew."),
-        Group(
-            "reported",
-            "Reported",
-            f"not recomputed; places are within this group only. {REPORTED_GAP}",
-        ),
+        Group("reported", "Reported", " ".join(reported)),
     )
 
 

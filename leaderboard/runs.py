@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
-from leaderboard.boards import INVENTED, ORIGINS, day
+from leaderboard.boards import INVENTED, ORIGINS, board_subtitle, day, small
 from leaderboard.models import Board
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
-LONG = 30  # rows from which a table is folded
+LONG = 20  # rows from which a table is folded
 COUNTS = {
     "rows": ("Rows", "answers loaded"),
     "expected_items": ("Expected", "questions of the split"),
@@ -167,6 +167,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
     board = (
         Board.objects.visible_to(user)
         .filter(split=split, mode=run.mode, shots=run.shots, conversation_kept=run.conversation_kept)
+        .with_benchmark()
         .first()
     )
     relatives = list(
@@ -183,8 +184,12 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "origin": ORIGINS.get(run.origin, run.origin),
         "notices": _notices(run, relatives),
         "repeats": ", ".join(str(repeat) for repeat in run.repeats),
-        "siblings": [other for other in relatives if other.state == run.state == Run.State.LIVE],
+        "siblings": sorted(
+            (other for other in relatives if other.state == run.state == Run.State.LIVE),
+            key=lambda other: other.repeats,
+        ),
         "board": board,
+        "board_name": board_subtitle(board) if board else "",
         "facts": [
             ("Benchmark", benchmark.name),
             ("Release", split.release.name),
@@ -193,7 +198,6 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Repeats", ", ".join(str(repeat) for repeat in run.repeats)),
             ("Answers of", day(run.answered_at)),
             ("Loaded", day(run.loaded_at)),
-            ("Run id", run.key),
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
         "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations],
@@ -341,7 +345,7 @@ def _overall_table(scores: Iterable[Score], evaluation: Evaluation, spec: Benchm
     """A row a metric; the variants stand beside it, so that the headline and the public print are read together."""
     found = {(score.metric, score.variant): score for score in scores}
     headline = evaluation.evaluator.headline
-    metrics = sorted({metric for metric, _ in found}, key=lambda metric: metric != headline)
+    metrics = sorted(dict.fromkeys(metric for metric, _ in found), key=lambda metric: metric != headline)
     variants = [v for v in dict.fromkeys(variant for _, variant in found) if v]
     meaning = dict(spec.evaluator.metrics) if spec.evaluator else {}
     columns = (
@@ -401,56 +405,70 @@ def _repeats_table(scores: Sequence[Score], evaluation: Evaluation) -> Table:
 def _dimension_table(
     dimension: str, scores: Sequence[Score], overall: Sequence[Score], evaluation: Evaluation, spec: BenchmarkSpec
 ) -> Table:
-    """A row a facet. The headline, where it is measured here, comes first and has the whiskers; `n` stands with each metric."""
+    """A row a facet. The headline, where it is measured here, comes first with whiskers, counts and its variants.
+
+    A variant that is the same as the plain value in every row is left out and said to be; those of other metrics stand in
+    the JSON only.
+    """
     found = {(score.metric, score.variant, score.facet): score for score in scores}
+    facets = in_order(dict.fromkeys(score.facet for score in scores))
     headline = evaluation.evaluator.headline
-    places: list[Place] = list(dict.fromkeys((score.metric, score.variant) for score in scores))
-    metrics = sorted(dict.fromkeys(metric for metric, _ in places), key=lambda metric: metric != headline)
+    metrics = sorted(dict.fromkeys(score.metric for score in scores), key=lambda metric: metric != headline)
     lead = metrics[0]
-    ordered = [place for metric in metrics for place in places if place[0] == metric]
-    columns: list[Column] = [
-        Column("facet", spec.dimensions.get(dimension, dimension.replace("_", " ").capitalize()), "text")
+    others: list[Place] = [(metric, "") for metric in metrics[1:]]
+    notes = [_adds_up(lead, scores, overall)]
+    for variant in dict.fromkeys(score.variant for score in scores if score.metric == lead and score.variant):
+        if all(_same(found, lead, variant, facet) for facet in facets):
+            notes.append(f"{_label(lead, variant)}: no figure differs.")
+        else:
+            others.insert(0, (lead, variant))
+
+    label = spec.dimensions.get(dimension, dimension.replace("_", " ").capitalize())
+    unit = _unit(lead)[0]
+    columns = [
+        Column("facet", label, "text"),
+        _score_column(lead, "", evaluation),
+        Column("interval", "95 % interval", "interval", unit=unit),
+        Column("n", "Of", "count"),
+        Column("answered", "Answered", "count"),
+        *(_score_column(metric, variant, evaluation) for metric, variant in others),
     ]
-    for metric, variant in ordered:
-        unit, precision = _unit(metric)
-        column = Column(
-            f"{metric}-{variant}",
-            _label(metric, variant),
-            "score",
-            unit=unit,
-            precision=precision,
-            metric=metric,
-            evaluator=evaluation.evaluator.name,
-        )
-        columns.append(column)
-        if (metric, variant) == (lead, ""):
-            columns.append(Column("interval", "95 % interval", "interval", unit=unit))
-    columns += [Column("n", "Of", "count"), Column("answered", "Answered", "count")]
     rows = []
-    for facet in dict.fromkeys(score.facet for score in scores):
+    for facet in facets:
         first = found.get((lead, "", facet))
-        cells = [Cell(facet or "not given", value=facet)]
-        for metric, variant in ordered:
-            score = found.get((metric, variant, facet))
-            more = (
-                {}
-                if metric == lead and variant == ""
-                else {"sub": "" if score is None or first is None or score.n == first.n else f"of {score.n:,}"}
-            )
-            cells.append(_cell(score, **more))
-            if (metric, variant) == (lead, ""):
-                cells.append(_whisker(score))
+        cells = [Cell(facet or "not given", value=facet), _cell(first), _whisker(first)]
         cells += [_count(first.n if first else None), _count(first.n_answered if first else None)]
+        for metric, variant in others:
+            score = found.get((metric, variant, facet))
+            same_n = score is None or (first is not None and score.n == first.n)
+            cells.append(_cell(score, sub="" if same_n else f"of {score.n:,}"))
         rows.append(Row(facet or "(empty)", tuple(cells), "all"))
-    return Table(
-        dimension,
-        f"By {columns[0].label[:1].lower()}{columns[0].label[1:]}",
-        "",
-        tuple(columns),
-        tuple(rows),
-        (Group("all", ""),),
-        notes=(_adds_up(lead, scores, overall),),
-    )
+    title = f"By {small(label)}"
+    return Table(dimension, title, "", tuple(columns), tuple(rows), (Group("all", ""),), notes=tuple(notes))
+
+
+def _score_column(metric: str, variant: str, evaluation: Evaluation) -> Column:
+    unit, precision = _unit(metric)
+    name = evaluation.evaluator.name
+    key = f"{metric}-{variant}"
+    return Column(key, _label(metric, variant), "score", unit=unit, precision=precision, metric=metric, evaluator=name)
+
+
+def _same(found: dict[tuple[str, str, str], Score], metric: str, variant: str, facet: str) -> bool:
+    one, other = found.get((metric, "", facet)), found.get((metric, variant, facet))
+    return one is not None and other is not None and (one.value, one.n) == (other.value, other.n)
+
+
+_NUMBERED = re.compile(r"(\D*)(\d+)")
+
+
+def in_order(facets: Iterable[str]) -> list[str]:
+    """`Chapter 2` before `Chapter 14`, where all begin alike and count on; else as they come."""
+    facets = list(facets)
+    numbered = [_NUMBERED.match(facet) for facet in facets]
+    if len({match[1] for match in numbered if match}) != 1 or not all(numbered):
+        return facets
+    return sorted(facets, key=lambda facet: (int(_NUMBERED.match(facet)[2]), facet))  # type: ignore[index]
 
 
 def _adds_up(lead: str, scores: Sequence[Score], overall: Sequence[Score]) -> str:

@@ -61,21 +61,21 @@ _FIVE = Figure(
     "F1, 5 tasks",
     dimension="aggregate",
     facet="overall_5_tasks",
-    help="The tasks of the published average: all but prescriptions.",
+    help="Set F1 over the five tasks of the published average: all but prescriptions.",
 )
 _MULTIMODAL = Figure(
     "f1",
     "F1, 989 questions",
     dimension="aggregate",
     facet="overall_multimodal_989",
-    help="The published mean over the questions that have images.",
+    help="Set F1 over the questions that have images, the mean as published.",
 )
-_USABLE = Figure("usability_rate", "Usable")
+_USABLE = Figure("usability_rate", "Usability rate")
 _CATEGORIES = Figure(
     "usability_rate",
-    "Usable, category mean",
+    "Mean of categories",
     variant="mean_of_categories",
-    help="The plain mean of the five category rates: the paper's OP.",
+    help="Plain mean of the usability rates of the five categories: the paper's OP.",
 )
 _CASES = Figure("case_accuracy", "Case accuracy")
 SHOWN: dict[str, Shown] = {
@@ -110,7 +110,11 @@ class Value:
 
 @dataclass
 class Entry:
-    """A model at a snapshot, over its runs that count. `why_unranked` is empty for a ranked entry."""
+    """A model at a snapshot, over its runs that count. `why_unranked` is empty for a ranked entry.
+
+    Of `expected` items `present` have a row, `heard` one whose call did not fail, `answered` one with an answer in it; of
+    several runs the least complete one speaks for all. `spread` is the headline of each repeat.
+    """
 
     model: LanguageModel
     snapshot: str
@@ -118,8 +122,9 @@ class Entry:
     passed_over: int
     figures: dict[Figure, Value] = field(default_factory=dict)
     done_only: float | None = None
-    spread: list[float] = field(default_factory=list)  # the headline of each repeat
+    spread: list[float] = field(default_factory=list)
     expected: int = 0
+    present: int = 0
     heard: int = 0
     answered: int = 0
     why_unranked: str = ""
@@ -154,8 +159,13 @@ class Standing:
     humans: list[ReportedScore]
 
     @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The columns; where nothing was recomputed, only the one that is reported."""
+        return self.shown.figures if self.entries else (self.shown.reported,)
+
+    @property
     def headline(self) -> Figure:
-        return self.shown.figures[0]
+        return self.figures[0]
 
     @property
     def ranked(self) -> list[Entry]:
@@ -303,11 +313,11 @@ def _fill(
         by_repeat = table.get(headline.place, {})
         entry.spread += [value.value for repeat, value in sorted(by_repeat.items(), key=str) if repeat is not None]
 
-    # of several runs the least complete one speaks for all
     seen = [outcomes[evaluation.pk] for evaluation in entry.evaluations if evaluation.pk in outcomes]
     if seen:
         least_complete = min(seen, key=_heard)
         entry.expected, entry.heard = len(least_complete), _heard(least_complete)
+        entry.present = int(np.count_nonzero(least_complete != Outcome.MISSING))
         entry.answered = int(np.isin(least_complete, (Outcome.RIGHT, Outcome.WRONG)).sum())
     stale = any(
         evaluation.evaluator.fingerprint != spec.evaluator.fingerprint
