@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import transaction
 
 from evaluation.models import Run
 from tests.ingest.trees import SHARED, Called, Row, Tree, ingest, med_document, scores, tables
 
 CONFORMANCE = SHARED / "conformance" / "llmeval_med"
 needs_shared = pytest.mark.skipif(not CONFORMANCE.exists(), reason="the folder with the official values is not here")
-pytestmark = pytest.mark.django_db
 
 
 def assert_official(ours: dict, repeat: int | None, expected: Row) -> None:
@@ -29,10 +31,17 @@ def assert_official(ours: dict, repeat: int | None, expected: Row) -> None:
     assert plain_mean["value"] == pytest.approx(sum(rates) / 5, abs=1e-12)
 
 
+@pytest.fixture(scope="module")
+def official(django_db_setup: None, django_db_blocker: Any) -> Iterator[Called]:
+    """The whole conformance folder as ROOT, once: the dataset lies in it, and so do aggregates that are no runs."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield ingest(CONFORMANCE)
+        transaction.set_rollback(True)
+
+
 @needs_shared
-def test_the_public_aggregator_is_reproduced() -> None:
-    """The whole conformance folder as ROOT: the dataset lies in it, and so do aggregates that are no runs."""
-    result = ingest(CONFORMANCE)
+def test_the_public_aggregator_is_reproduced(official: Called) -> None:
+    result = official
     assert result.code == 0, result.document["findings"]
     assert {path: (run["model"], run["repeats"]) for path, run in result.runs.items()} == {
         f"synthetic-llm-{model}/run{number}_score.json": (f"synthetic-llm-{model}", [number])
@@ -51,10 +60,8 @@ def test_the_public_aggregator_is_reproduced() -> None:
 
 
 @needs_shared
-def test_counts_are_those_of_each_file(tmp_path: Path) -> None:
-    shutil.copytree(CONFORMANCE, tmp_path / "med")
-    result = ingest(tmp_path / "med")
-    for path, run in result.runs.items():
+def test_counts_are_those_of_each_file(official: Called) -> None:
+    for path, run in official.runs.items():
         document = json.loads((CONFORMANCE / path).read_text("utf-8"))
         keys = {
             (name, str(question["groupCode"]), str(question["round"]))
@@ -68,9 +75,13 @@ def test_counts_are_those_of_each_file(tmp_path: Path) -> None:
             len(keys),
             667 - len(keys),
         )
+
+
+@needs_shared
+def test_a_second_ingest_changes_nothing(official: Called) -> None:
     before = tables()
-    again = ingest(tmp_path / "med")
-    assert [{**run, "state": "new"} for run in again.document["runs"]] == result.document["runs"]
+    again = ingest(CONFORMANCE)
+    assert [{**run, "state": "new"} for run in again.document["runs"]] == official.document["runs"]
     assert {run["state"] for run in again.runs.values()} == {"unchanged"}
     assert tables() == before
 
@@ -79,7 +90,7 @@ def test_counts_are_those_of_each_file(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Tree:
+def tree(db: None, tmp_path: Path) -> Tree:
     tree = Tree(tmp_path / "med")
     tree.json("aster/run1_score.json", med_document({(1, 1): "5", (1, 2): 3, (2, 1): "4"}))
     tree.json("aster/run2_score.json", med_document({(1, 1): 4, (1, 2): -1, (2, 1): "3"}))
@@ -173,7 +184,7 @@ def test_a_further_judging_run_replaces_the_run(tree: Tree) -> None:
     assert Run.objects.get(key=before).state == "superseded"
 
 
-def test_one_file_without_a_number_is_run_1(tmp_path: Path) -> None:
+def test_one_file_without_a_number_is_run_1(db: None, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "med")
     tree.json("dataset.json", med_document())
     tree.json("aster/score.json", med_document({(1, 1): 5}))
@@ -182,7 +193,7 @@ def test_one_file_without_a_number_is_run_1(tmp_path: Path) -> None:
     assert {key[0] for key in scores()["aster"]} == {1}
 
 
-def test_files_in_the_root_itself_belong_to_a_model_of_its_name(tmp_path: Path) -> None:
+def test_files_in_the_root_itself_belong_to_a_model_of_its_name(db: None, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "aster")
     tree.json("run1_score.json", med_document({(1, 1): 5}))
     assert ingest(tree).runs["run1_score.json"]["model"] == "aster"
@@ -217,7 +228,7 @@ def test_a_number_that_no_judging_run_has_is_undecided_and_stops_nothing(tree: T
     assert {run["model"] for run in result.runs.values()} == {"aster"}
 
 
-def test_answers_without_scores_are_no_run(tmp_path: Path) -> None:
+def test_answers_without_scores_are_no_run(db: None, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "med")
     document = med_document({(1, 1): None})
     del document["医疗知识"][0]["model_answer_score"]
