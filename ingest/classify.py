@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from dataclasses import dataclass, field
@@ -37,13 +38,14 @@ class Kind:
 def classify(entry: Entry) -> Kind:
     """Look into a file, at most a few lines or, of one JSON document, its top-level keys. OSError passes through."""
     base = posixpath.basename(entry.path)
-    if _LINES.search(base):
-        return _lines_kind(entry, base)
-    if _DOCUMENT.search(base):
-        return _document_kind(entry, base)
-    if base == "summary.md" or base == "summary.txt":
-        return Kind("summary_text")
-    return Kind("other")
+    try:
+        if _LINES.search(base):
+            return _lines_kind(entry, base)
+        if _DOCUMENT.search(base):
+            return _document_kind(entry, base)
+    except ValueError as error:
+        return Kind("unknown", {"message": str(error)})
+    return Kind("summary_text" if base in ("summary.md", "summary.txt") else "other")
 
 
 def _lines_kind(entry: Entry, base: str) -> Kind:
@@ -54,6 +56,8 @@ def _lines_kind(entry: Entry, base: str) -> Kind:
         if line.startswith(b"version https://git-lfs"):
             return Kind("lfs_pointer")
         keys = top_level(line)
+        if keys is None and (rows := lines.recover(line)):
+            keys = _raw_values(rows[0][2])
         if keys is None:
             continue
         seen_object = True
@@ -70,35 +74,34 @@ def _lines_kind(entry: Entry, base: str) -> Kind:
 def top_level(text: bytes) -> Keys | None:
     """The top-level keys of a JSON object, values unread; None where the text is no object or does not parse."""
     try:
-        return _OBJECT.decode(text.removeprefix(b"\xef\xbb\xbf"))
+        return _OBJECT.decode(text.removeprefix(documents.BOM))
     except (ValueError, RecursionError):
         pass
     # NaN and lone surrogates: the slow lane, as in reading
     try:
         value = documents.loads(text)
-    except (ValueError, RecursionError):
-        tail = lines.recover(text)
-        value = tail[0][2] if tail else None
-    return (
-        {key: msgspec.Raw(b"null") if v is None else _raw(v) for key, v in value.items()}
-        if isinstance(value, dict)
-        else None
-    )
+    except ValueError:
+        return None
+    return _raw_values(value) if isinstance(value, dict) else None
 
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
+def _raw_values(row: dict[str, Any]) -> Keys:
+    return {key: _raw(value) for key, value in row.items()}
+
+
 def _raw(value: Any) -> msgspec.Raw:
     try:
-        return msgspec.Raw(msgspec.json.encode(value))
-    except (ValueError, UnicodeError, msgspec.MsgspecError):
-        return msgspec.Raw(b'"?"')
+        return msgspec.Raw(json.dumps(value).encode())
+    except RecursionError:
+        return msgspec.Raw(b"null")
 
 
 def _plain(keys: Keys, name: str) -> Any:
     try:
-        return msgspec.json.decode(keys[name]) if name in keys else None
+        return documents.loads(bytes(keys[name])) if name in keys else None
     except ValueError:
         return None
 

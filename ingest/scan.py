@@ -48,8 +48,6 @@ def _kind(context: Context, entry: Entry) -> Kind | None:
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         _fault(context, Fault(entry.path, entry.physical, "unreadable", message, entry.chain, entry.archived))
-    except ValueError as error:
-        return Kind("unknown", {"message": str(error)})
     return None
 
 

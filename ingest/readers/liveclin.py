@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from reprlib import repr as short
@@ -16,18 +17,30 @@ from ingest import documents
 from ingest.readers.base import FileContent, Row, Trouble
 from ingest.walk import Entry
 
+# As long as the tables hold them.
+LONGEST = {"model": 500, "dataset": 100}
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
 
 def about(keys: dict[str, msgspec.Raw]) -> dict[str, Any] | None:
-    """Model and release of a results document by its top-level keys; None where it is none."""
+    """Model and release of a results document by its top-level keys; None where it is none.
+
+    Raises ValueError with field and value where it is one that does not say whose it is.
+    """
     if not {"meta", "cases"} <= keys.keys():
         return None
-    try:
-        meta = msgspec.json.decode(keys["meta"])
-    except ValueError:
-        return None
-    if not isinstance(meta, dict) or not isinstance(meta.get("model"), str) or not isinstance(meta.get("dataset"), str):
-        return None
-    return {"model": meta["model"], "dataset": meta["dataset"]}
+    meta = documents.loads(bytes(keys["meta"]))
+    if not isinstance(meta, dict):
+        raise ValueError(f"meta is {short(meta)}, expected an object")
+    return {field: _name(meta.get(field), field) for field in LONGEST}
+
+
+def _name(value: Any, field: str) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST[field] or _NO_NAME.search(value):
+        raise ValueError(
+            f"meta.{field} is {short(value)}, expected a name of 1 to {LONGEST[field]} printable characters"
+        )
+    return value
 
 
 def questions(document: dict[str, Any]) -> Iterator[tuple[str, QuestionRow | str]]:
