@@ -27,6 +27,7 @@ from evaluation.models import (
     Split,
     Vector,
 )
+from evaluation.protocols import readings
 from evaluation.protocols.base import Answer, Outcome, Result
 from evaluation.signals import run_loaded
 from ingest.models import StoredSummary
@@ -48,21 +49,29 @@ def run_key(
 
 def evaluate(spec: BenchmarkSpec, items: SplitItems, rows: Sequence[Row]) -> list[tuple[Any, Result]]:
     """Apply every evaluator of the benchmark. The seed is the gold's fingerprint: runs of one split share resamples."""
-    answers = [row.answer for row in rows]
+    answers = [row.answer for row in rows if not row.recovered]
+    recovered = [row.answer for row in rows if row.recovered]
     seed = items.split.fingerprint
-    return [(evaluator, evaluator.evaluate(items.specs, answers, seed)) for evaluator in spec.evaluators]
+    return [
+        (evaluator, readings.evaluate(evaluator, items.specs, answers, recovered, seed))
+        for evaluator in spec.evaluators
+    ]
 
 
 @transaction.atomic
 def load_run(
     run: Run,
     contents: Sequence[FileContent],
+    rows: Sequence[Row],
     items: SplitItems,
     results: Sequence[tuple[Any, Result]],
     summaries: Sequence[Comparison],
     replaced: Run | None,
 ) -> None:
-    """Write `run` (unsaved) with its files, responses, evaluations and summaries; `replaced` becomes superseded."""
+    """Write `run` (unsaved) with its files, responses, evaluations and summaries; `replaced` becomes superseded.
+
+    `rows` are the rows of all files, recovered ones last, in the order in which they were evaluated.
+    """
     run.save(force_insert=True)
     files = []
     for ordinal, content in enumerate(contents):
@@ -84,12 +93,12 @@ def load_run(
                     "parsed": content.parsed,
                     "malformed": content.malformed,
                     "rows": len(content.rows),
+                    "recovered": len(content.recovered),
                     "longest_line": content.longest,
                     "notes": content.flags,
                 },
             )
         )
-    rows = [row for content in contents for row in content.rows]
     insert_rows(
         Response,
         (
@@ -137,7 +146,7 @@ def _response_rows(run_id: int, rows: Sequence[Row], ids: dict[str, int], files:
         item = ids.get(answer.item)
         key = "" if item is not None else printable(answer.item)
         place = (files[row.file], row.line, row.offset, row.length, row.pointer)
-        yield run_id, ordinal, item, key, answer.repeat, *place, _status(answer), False
+        yield run_id, ordinal, item, key, answer.repeat, *place, _status(answer), row.recovered
 
 
 def _status(answer: Answer) -> int:

@@ -49,7 +49,9 @@ class ReadRun:
 
     @property
     def rows(self) -> list:
-        return [row for content in self.contents for row in content.rows]
+        """All rows in the order of their evaluation: recovered ones last."""
+        rows = [row for content in self.contents for row in content.rows]
+        return rows + [row for content in self.contents for row in content.recovered]
 
     @property
     def repeats(self) -> list[int]:
@@ -211,7 +213,7 @@ class RunLoader:
         if existing is not None:  # its items were made from scored files and are now made from gold
             existing.delete()
             replaced = None if replaced is not None and replaced.pk == existing.pk else replaced
-        load_run(new, run.contents, run.items, run.results, run.compared, replaced)
+        load_run(new, run.contents, run.rows, run.items, run.results, run.compared, replaced)
         self.context.report.rows_loaded += run.counts["rows"]
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
@@ -342,11 +344,11 @@ def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems, 
     """The documented counts of a run, over all its files."""
     spec = BENCHMARKS[chosen.benchmark]
     whole = FileContent(contents[0].entry, [row for content in contents for row in content.rows])
+    whole.recovered = [row for content in contents for row in content.recovered]
     whole.parsed = sum(content.parsed for content in contents)
     whole.malformed = sum(content.malformed for content in contents)
     return {
         **_file_counts(whole, items, spec),
-        "recovered": 0,
         "expected_items": sum(item.scored for item in items.specs),
         "rankable": items.split.rankable,
         "stated": _as_counts(stated),
@@ -360,6 +362,7 @@ def _file_counts(content: FileContent, items: SplitItems, spec: BenchmarkSpec) -
         "rows": len(content.rows),
         "parsed": content.parsed,
         "malformed": content.malformed,
+        "recovered": len(content.recovered),
         "unique_items": len(found),
         "missing": sum(item.scored and item.key not in found for item in items.specs),
         "extra": len(found - items.ids.keys()),

@@ -21,6 +21,8 @@ class Row:
     offset: int
     length: int
     pointer: str = ""
+    # Saved from a broken line: loaded and marked, in no headline figure.
+    recovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class FileContent:
 
     entry: Entry
     rows: list[Row] = field(default_factory=list)
+    recovered: list[Row] = field(default_factory=list)
     sha256: str = ""
     size: int = 0
     lines: int = 0

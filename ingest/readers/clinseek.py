@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from evaluation.protocols.base import Answer
 from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
-from ingest.lines import LineReader
+from ingest import lines
+from ingest.lines import Bad, LineReader
 from ingest.readers.base import FileContent, Row, Trouble
 from ingest.walk import Entry
 
@@ -40,7 +41,13 @@ def read(
     content.sha256, content.size = reader.sha256, reader.size
     content.lines, content.blank, content.parsed = reader.lines, reader.blank_lines, reader.parsed
     content.malformed, content.longest = len(reader.bad), reader.longest
-    content.troubles += [Trouble("error", bad.reason, bad.message, bad.line, bad.offset) for bad in reader.bad]
+    for bad in reader.bad:
+        saved = _recovered(entry.real, bad, file, repeat, take)
+        message = bad.message + (
+            f" {len(saved)} rows could be split off safely; no headline counts them." if saved else ""
+        )
+        content.troubles.append(Trouble("error", bad.reason, message, bad.line, bad.offset))
+        content.recovered += saved
     flags = {
         "byte-order mark": reader.bom,
         "CRLF line ends": reader.crlf,
@@ -50,3 +57,17 @@ def read(
     }
     content.flags = [text for text, there in flags.items() if there]
     return content
+
+
+def _recovered(path: str, bad: Bad, file: int, repeat: int | None, take: Callable[[ClinSeekRow], Answer]) -> list[Row]:
+    """The rows that stand whole in a glued or cut line, each with its own place."""
+    if bad.reason not in ("glued", "cut_start_then_row"):
+        return []
+    rows = []
+    for start, length, found in lines.recover(lines.read_bytes(path, bad.offset, bad.length)):
+        row = from_dict(found)
+        if row.item is not None:
+            answer = take(row)
+            answer.repeat = repeat or answer.repeat
+            rows.append(Row(answer, file, bad.line, bad.offset + start, length, recovered=True))
+    return rows

@@ -1,0 +1,69 @@
+"""Other readings of one evaluation, as variants: with rows saved from broken lines, first row only, every row counted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evaluation import statistics
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Result
+
+RECOVERED = {"": "recovered", "done_only": "recovered_done_only"}
+Key = tuple[int | None, str, str, str, str]
+
+
+def evaluate(
+    evaluator: Evaluator, items: Sequence[ItemSpec], answers: Sequence[Answer], recovered: Sequence[Answer], seed: str
+) -> Result:
+    """The evaluator's result over `answers`; verdicts of `recovered` follow theirs.
+
+    The headline never moves. Variants are added only where they say something: `recovered` and `recovered_done_only` when
+    there are recovered rows; `first_row` (of the rows of one item and repeat only the first) and `every_row` (the mean over
+    all rows, each counted) when an item has several rows in one repeat and the figure differs.
+    """
+    result = evaluator.evaluate(items, answers, seed)
+    if recovered:
+        more = evaluator.evaluate(items, [*answers, *recovered], seed)
+        result.aggregates += [
+            replace(row, variant=RECOVERED[row.variant]) for row in more.aggregates if row.variant in RECOVERED
+        ]
+        result.verdicts += more.verdicts[len(answers) :]
+    known = {item.key for item in items if item.scored}
+    first: dict[tuple[str, int], Answer] = {}
+    for answer in answers:
+        if answer.item in known:
+            first.setdefault((answer.item, answer.repeat), answer)
+    if len(first) < sum(answer.item in known for answer in answers):
+        alone = evaluator.evaluate(items, list(first.values()), seed)
+        headline = {_key(row): row.value for row in result.aggregates if row.variant == ""}
+        moved = [row for row in alone.aggregates if row.variant == "" and row.value != headline.get(_key(row))]
+        result.aggregates += [replace(row, variant="first_row") for row in moved]
+        result.aggregates += _every_row(evaluator.headline, items, answers, result)
+    return result
+
+
+def _key(row: Aggregate) -> Key:
+    return row.repeat, row.metric, row.variant, row.dimension, row.facet
+
+
+def _every_row(metric: str, items: Sequence[ItemSpec], answers: Sequence[Answer], result: Result) -> list[Aggregate]:
+    """Mean of the headline metric over all rows, twins too, where it differs from the mean over the questions done."""
+    facets = {item.key: item.facets for item in items}
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    answered: dict[tuple[str, str], int] = defaultdict(int)
+    for answer, verdict in zip(answers, result.verdicts, strict=False):
+        if verdict.value is not None:
+            for pair in (("overall", ""), *facets[answer.item]):
+                values[pair].append(verdict.value)
+                answered[pair] += verdict.outcome.answered
+    done = [row for row in result.aggregates if row.variant == "done_only" and row.metric == metric]
+    over_all = [row for row in done if row.repeat is None] or done
+    rows = []
+    for row in over_all:
+        pair = row.dimension, row.facet
+        value = statistics.mean(values[pair]) if values[pair] else None
+        if value is not None and row.value is not None and abs(value - row.value) > 1e-12:
+            counts = len(values[pair]), answered[pair]
+            rows.append(Aggregate(row.repeat, metric, "every_row", *pair, value, *counts))
+    return rows
