@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
 
+from evaluation.models import Run
 from ingest import config as configuration
 from ingest.config import Config
 from ingest.models import Pass, Source, SourceFile, SourcePlace
 from ingest.report import Report
+from ingest.walk import Fault
 
 CONFIG_NAME = "clinboard.yaml"
 
@@ -40,6 +43,21 @@ class Options:
     progress: Callable[[int, int, str], None] = lambda done, total, path: None
 
 
+class Known(NamedTuple):
+    """A path as the last pass saw it."""
+
+    physical: str
+    chain: list[list[str]]
+    size: int
+    mtime_ns: int
+    inode: int
+    kind: str
+    about: dict[str, Any]
+    fate: str
+    run_id: int | None
+    missing_since: datetime.datetime | None
+
+
 @dataclass
 class Context:
     """One ingest: the tree, the wishes, what is said about it and what was known of it before.
@@ -52,7 +70,9 @@ class Context:
     config: Config
     source: Source | None
     pass_: Pass | None
-    previous: dict[str, SourceFile] = field(default_factory=dict)
+    previous: dict[str, Known] = field(default_factory=dict)
+    runs: dict[int, Run] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
     report: Report = field(default_factory=Report)
 
     @property
@@ -69,9 +89,29 @@ class Context:
         path = path.resolve()
         config = _configuration(path, options)
         source = _source(path, options.dry_run)
-        previous = {file.path: file for file in source.files.select_related("run")} if source else {}
         pass_ = None if source is None or options.dry_run else Pass.objects.create(source=source)
-        return cls(path, options, config, source, pass_, previous)
+        return cls(path, options, config, source, pass_)
+
+    def recall(self) -> None:
+        """What is known of the tree from earlier passes: three queries, and no object a file."""
+        if self.source is None:
+            return
+        rows = SourceFile.objects.filter(source=self.source).values_list("path", *Known._fields)
+        self.previous = {path: Known(*values) for path, *values in rows.iterator(chunk_size=5000)}
+        wanted = Run.objects.filter(source_files__source=self.source).select_related(
+            "split__release__benchmark", "model"
+        )
+        self.runs = {run.pk: run for run in wanted.distinct()}
+
+    def run_at(self, path: str) -> Run | None:
+        """The run that was last read from a path."""
+        known = self.previous.get(path)
+        return self.runs.get(known.run_id) if known is not None and known.run_id is not None else None
+
+
+def this_host() -> str:
+    """The name under which this machine's places and readers are kept."""
+    return settings.CLINBOARD_HOST or socket.gethostname()
 
 
 def _configuration(root: Path, options: Options) -> Config:
@@ -89,7 +129,7 @@ def _configuration(root: Path, options: Options) -> Config:
 
 
 def _source(root: Path, dry_run: bool) -> Source | None:
-    host = settings.CLINBOARD_HOST or socket.gethostname()
+    host = this_host()
     place = SourcePlace.objects.filter(host=host, path=str(root)).select_related("source").first()
     if place is not None or dry_run:
         return place.source if place else None

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
+
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from evaluation.models import Run
+
+
+class SourceQuerySet(models.QuerySet):
+    def claim(self, source_id: int, reader: str, gone_before: datetime.datetime, also_gone: str | None) -> bool:
+        """Become the one reader of a source by a conditional UPDATE; False when another one is alive.
+
+        A reader without a sign of life since `gone_before` is gone, and so is `also_gone` (a process known to be dead).
+        """
+        free = Q(reader="") | Q(reader_seen_at__lt=gone_before) | Q(reader=also_gone or "")
+        taken = self.filter(free, pk=source_id).update(reader=reader, reader_seen_at=timezone.now())
+        return taken == 1
 
 
 class Source(models.Model):
@@ -13,6 +27,10 @@ class Source(models.Model):
 
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now)
+    reader = models.CharField(max_length=200, blank=True, help_text="host:pid of the ingest at work; empty: none.")
+    reader_seen_at = models.DateTimeField(null=True, help_text="Its last sign of life.")
+
+    objects = SourceQuerySet.as_manager()
 
     def __str__(self):
         return self.name
@@ -66,7 +84,7 @@ class SourceFile(models.Model):
     about = models.JSONField(default=dict, help_text="What the first look found: benchmark, model, release ...")
     fate = models.CharField(max_length=30, help_text="`run`, `summary`, `gold`, or the reason why it is no run.")
     run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="source_files")
-    last_pass = models.ForeignKey(Pass, on_delete=models.SET_NULL, null=True)
+    missing_since = models.DateTimeField(null=True, help_text="The first pass that no longer found it; its run stays.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "path"], name="source_file")]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 
 from django.utils import timezone
 
-from ingest.context import CannotIngest, Context, Options
+from ingest.context import CannotIngest, Context, Options, this_host
 from ingest.gold import GoldShelf
+from ingest.lock import only_reader
 from ingest.models import Pass
 from ingest.record import record
 from ingest.report import Report
@@ -23,18 +25,32 @@ def ingest(root: str | os.PathLike[str], options: Options) -> Report:
     """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report."""
     context = Context.open(root, options)
     try:
-        seen = look(context)
-        shelf = GoldShelf(gold_files(context, seen))
-        register_models(context)
-        selection = choose(context, seen)
-        scored = [one for chosen in selection.chosen if chosen.benchmark == "llmeval-med" for one, _ in chosen.files]
-        loader = RunLoader(context, ItemBook(context, shelf, scored), selection, seen)
-        loader.load_all()
-        record(context, selection, seen, loader)
+        with _alone(context) as beat:
+            context.recall()
+            _read(context, beat)
     except BaseException as error:
         _note_failure(context, error)
         raise
     return context.report
+
+
+def _read(context: Context, beat: Callable[[], None]) -> None:
+    seen = look(context)
+    beat()
+    shelf = GoldShelf(gold_files(context, seen))
+    register_models(context)
+    selection = choose(context, seen)
+    scored = [one for chosen in selection.chosen if chosen.benchmark == "llmeval-med" for one, _ in chosen.files]
+    loader = RunLoader(context, ItemBook(context, shelf, scored), selection, seen, beat)
+    loader.load_all()
+    record(context, selection, seen, loader)
+
+
+def _alone(context: Context) -> contextlib.AbstractContextManager[Callable[[], None]]:
+    """Nobody else reads this tree meanwhile; a dry run writes nothing and may look at any time."""
+    if context.source is None or context.options.dry_run:
+        return contextlib.nullcontext(lambda: None)
+    return only_reader(context.source, this_host())
 
 
 def _note_failure(context: Context, error: BaseException) -> None:

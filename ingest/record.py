@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from ingest.context import CannotIngest, Context
+from ingest.context import CannotIngest, Context, Known
 from ingest.load import printable
 from ingest.models import Finding, Pass, SourceFile
 from ingest.runs import RunLoader
@@ -25,12 +25,13 @@ def record(context: Context, selection: Selection, seen: Sequence[Seen], loader:
         context.report.find("warning", "config_unused", context.config_name, f"line {line}: {text} matches nothing")
     if not context.report.runs and not context.report.not_runs:
         raise CannotIngest(f"{context.root}: no results of a known form below this directory")
-    context.report.close()
     context.report.runs.sort(key=lambda entry: entry["path"])
     context.report.not_runs.sort(key=lambda entry: entry.path)
+    if context.pass_ is not None:
+        _store_files(context, selection, seen, loader)
+    context.report.close()
     if context.pass_ is None:
         return
-    _store_files(context, selection, seen, loader)
     _store_findings(context, selection, loader)
     Pass.objects.filter(pk=context.pass_.pk).update(
         finished_at=timezone.now(),
@@ -41,29 +42,33 @@ def record(context: Context, selection: Selection, seen: Sequence[Seen], loader:
 
 
 def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], loader: RunLoader) -> None:
-    rows = []
+    """Write the paths that are new or not what they were; paths that are gone are marked, their runs stay."""
+    now: dict[str, Known] = {}
     for one in seen:
         fate, run_id = loader.fates.get(one.path, (selection.refused.get(one.path) or one.kind.name, None))
         entry = one.entry
-        rows.append(
-            SourceFile(
-                source=context.source,
-                path=entry.path,
-                physical=entry.physical,
-                chain=[list(step) for step in entry.chain],
-                size=entry.size,
-                mtime_ns=entry.mtime_ns,
-                inode=signed(entry.inode),
-                kind=one.kind.name,
-                about=one.kind.about,
-                fate=fate,
-                run_id=run_id,
-                last_pass=context.pass_,
-            )
-        )
-    fields = ["physical", "chain", "size", "mtime_ns", "inode", "kind", "about", "fate", "run", "last_pass"]
+        chain = [list(step) for step in entry.chain]
+        stat = entry.size, entry.mtime_ns, signed(entry.inode)
+        now[one.path] = Known(entry.physical, chain, *stat, one.kind.name, one.kind.about, fate, run_id, None)
+    for fault in context.faults:
+        chain = [list(step) for step in fault.chain]
+        now[fault.path] = Known(fault.physical, chain, 0, 0, 0, "", {}, fault.reason, None, None)
+    for path in context.previous.keys() - now.keys():
+        before = context.previous[path]
+        if before.missing_since is None:
+            now[path] = before._replace(missing_since=timezone.now())
+    for path in sorted(
+        path for path, known in {**context.previous, **now}.items() if known.missing_since and known.run_id
+    ):
+        text = "was read before and is no longer there: its run stays, marked; put the file back or take the run down"
+        context.report.find("warning", "missing_file", path, text)
+    changed = [(path, known) for path, known in now.items() if context.previous.get(path) != known]
     SourceFile.objects.bulk_create(
-        rows, batch_size=200, update_conflicts=True, unique_fields=["source", "path"], update_fields=fields
+        [SourceFile(source=context.source, path=path, **known._asdict()) for path, known in changed],
+        batch_size=200,
+        update_conflicts=True,
+        unique_fields=["source", "path"],
+        update_fields=list(Known._fields),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +61,10 @@ class ReadRun:
 class RunLoader:
     """Loads what was selected. `fates` then says of each path what became of it: (`run` | `summary`, run's key or None)."""
 
-    def __init__(self, context: Context, book: ItemBook, selection: Selection, seen: Sequence[Seen]) -> None:
+    def __init__(
+        self, context: Context, book: ItemBook, selection: Selection, seen: Sequence[Seen], beat: Callable[[], None]
+    ) -> None:
+        self.beat = beat
         self.context = context
         self.book = book
         self.selection = selection
@@ -73,6 +76,7 @@ class RunLoader:
     def load_all(self) -> None:
         for chosen in self.selection.chosen:
             self.context.options.progress(self._done, self._total, chosen.path)
+            self.beat()
             reason = self._one(chosen)
             if reason:
                 for one, _ in chosen.files:
@@ -123,6 +127,7 @@ class RunLoader:
 
         def progress(count: int) -> None:
             self._done += count
+            self.beat()
             self.context.options.progress(self._done, self._total, seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
@@ -134,10 +139,10 @@ class RunLoader:
         """The run that these files already are, told by stat alone; None when anything could have changed."""
         runs = set()
         for seen, _ in chosen.files:
-            before = self.context.previous.get(seen.path)
-            if before is None or before.run is None or not same_stat(before, seen.entry):
+            before, run = self.context.previous.get(seen.path), self.context.run_at(seen.path)
+            if before is None or run is None or not same_stat(before, seen.entry):
                 return None
-            runs.add(before.run)
+            runs.add(run)
         run = runs.pop() if len(runs) == 1 else None
         if run is None or run.state != (Run.State.ARCHIVED if chosen.archived else Run.State.LIVE):
             return None
@@ -250,9 +255,9 @@ class RunLoader:
         """The live run that was read from this path before, when it is another one."""
         state = Run.State.ARCHIVED if chosen.archived else Run.State.LIVE
         for seen, _ in chosen.files:
-            before = self.context.previous.get(seen.path)
-            if before is not None and before.run is not None and before.run.key != key and before.run.state == state:
-                return before.run
+            before = self.context.run_at(seen.path)
+            if before is not None and before.key != key and before.state == state:
+                return before
         return None
 
     # --- what there is to tell ---------------------------------------------------------------------------------------

@@ -8,10 +8,9 @@ from collections.abc import Hashable, Iterable
 
 from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
-from ingest.context import CannotIngest, Context
+from ingest.context import CannotIngest, Context, Known
 from ingest.gold import GoldFile, given_gold, gold_file
 from ingest.load import printable
-from ingest.models import SourceFile
 from ingest.report import NotRun
 from ingest.select import Seen, Selection, Told, select
 from ingest.walk import Entry, Fault, walk
@@ -52,6 +51,7 @@ def _kind(context: Context, entry: Entry) -> Kind | None:
 
 
 def _fault(context: Context, fault: Fault) -> None:
+    context.faults.append(fault)
     reason = "archived" if fault.archived else fault.reason
     context.report.not_runs.append(NotRun(fault.path, fault.physical, reason))
     severity = "error" if fault.reason in ("unreadable", "outside_root") else "warning"
@@ -128,7 +128,7 @@ def _told(context: Context) -> Told:
     )
 
 
-def same_stat(before: SourceFile, entry: Entry) -> bool:
+def same_stat(before: Known, entry: Entry) -> bool:
     """Whether a file is what it was, as far as its place, size, time and inode tell."""
     return (before.size, before.mtime_ns, before.inode, before.physical) == (
         entry.size,
