@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from django.db import transaction
 from django.utils import timezone
 
-from ingest.context import CannotIngest, Context, Known
+from ingest.context import CannotIngest, Context, Known, this_host
 from ingest.load import printable
-from ingest.models import Finding, Pass, SourceFile
+from ingest.models import Finding, Pass, Source, SourceFile
 from ingest.runs import RunLoader
 from ingest.scan import signed
 from ingest.select import Seen, Selection
@@ -29,6 +30,7 @@ def record(context: Context, selection: Selection, seen: Sequence[Seen], loader:
     context.report.not_runs.sort(key=lambda entry: entry.path)
     if context.pass_ is not None:
         _store_files(context, selection, seen, loader)
+        _find_earlier_place(context, loader)
     context.report.close()
     if context.pass_ is None:
         return
@@ -70,6 +72,24 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
         unique_fields=["source", "path"],
         update_fields=list(Known._fields),
     )
+
+
+def _find_earlier_place(context: Context, loader: RunLoader) -> None:
+    """Runs that another source brought in: that tree was moved here (its old place is gone) or copied."""
+    if context.previous:
+        return
+    runs = [run_id for fate, run_id in loader.fates.values() if fate == "run" and run_id is not None]
+    others = Source.objects.filter(files__run__in=runs).exclude(pk=context.source.pk).distinct()
+    for other in others:
+        here = other.places.filter(host=this_host())
+        if any(os.path.isdir(place.path) for place in here) or other.places.exclude(host=this_host()).exists():
+            text = f"holds runs that were read before from source {other.name!r}: a copy, nothing was added for them"
+            context.report.find("info", "copied_tree", "", text)
+            continue
+        text = f"was read before at another place, as source {other.name!r}, which is gone: its history goes on here"
+        context.report.find("info", "moved_tree", "", text)
+        other.passes.update(source=context.source)
+        other.delete()
 
 
 def _store_findings(context: Context, selection: Selection, loader: RunLoader) -> None:

@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_datetime
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
-from evaluation.models import Evaluation, LanguageModel, Run
+from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run
 from evaluation.protocols.base import Result
 from evaluation.registry import find_model, known_model
 from ingest import readers
@@ -264,6 +264,7 @@ class RunLoader:
 
     def _findings(self, run: ReadRun) -> None:
         find, counts, path = self.context.report.find, run.counts, run.chosen.path
+        self._provider_findings(run)
         if counts["extra"]:
             text = f"{counts['extra']} ids that the gold does not know: loaded, not scored"
             find("warning", "extra_items", path, text)
@@ -276,6 +277,23 @@ class RunLoader:
         if counts["duplicates_same"]:
             text = f"{counts['duplicates_same']} questions have several rows with the same answer"
             find("info", "duplicates_same", path, text)
+
+    def _provider_findings(self, run: ReadRun) -> None:
+        """What rows say about the provider's model against what the directory says."""
+        ids = Counter(name for content in run.contents for name in content.provider_ids.elements())
+        aliases = ModelAlias.objects.filter(name__in=[*ids, run.stated.model or run.chosen.model]).select_related(
+            "model"
+        )
+        models = {alias.name: alias.model for alias in aliases}
+        named = models.get(run.stated.model or run.chosen.model)
+        for name, count in ids.items():
+            told = models.get(name)
+            if told is not None and told != named:
+                text = f"{count} rows were answered by {name!r} ({told}), the directory says {run.chosen.model!r}"
+                self.context.report.find("warning", "model_differs", run.chosen.path, text)
+            elif told is None and named is not None:
+                text = f"{count} rows name the provider id {name!r}, which is no alias of {named}"
+                self.context.report.find("info", "unknown_provider_id", run.chosen.path, text)
 
     def _notes(self, run: ReadRun) -> dict[str, str]:
         """Evaluators' notes as findings, one a kind; returns how rows spell tasks that the gold spells otherwise."""
@@ -337,7 +355,7 @@ class RunLoader:
                     compared=[] if number else stored,
                 )
             )
-        for kept in run.findings.all():
+        for kept in run.findings.filter(source=self.context.source):
             self.context.report.find(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)

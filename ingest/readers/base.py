@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,8 +53,7 @@ class FileContent:
     flags: list[str] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
-    # How many read rows disagree about the provider's model id.
-    provider_ids: dict[str, int] = field(default_factory=dict)
+    provider_ids: Counter[str] = field(default_factory=Counter)
 
 
 def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:

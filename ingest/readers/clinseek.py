@@ -36,8 +36,7 @@ def read(
         answer.repeat = repeat or answer.repeat
         content.rows.append(Row(answer, file, number, offset, length))
         if isinstance(row.backend_model_id, str):
-            ids = content.provider_ids
-            ids[row.backend_model_id] = ids.get(row.backend_model_id, 0) + 1
+            content.provider_ids[row.backend_model_id] += 1
     content.sha256, content.size = reader.sha256, reader.size
     content.lines, content.blank, content.parsed = reader.lines, reader.blank_lines, reader.parsed
     content.malformed, content.longest = len(reader.bad), reader.longest
