@@ -39,7 +39,7 @@ def read(
             content.provider_ids[row.backend_model_id] += 1
     content.sha256, content.size = reader.sha256, reader.size
     content.lines, content.blank, content.parsed = reader.lines, reader.blank_lines, reader.parsed
-    content.malformed, content.longest = len(reader.bad), reader.longest
+    content.malformed, content.longest = reader.bad_lines, reader.longest
     for bad in reader.bad:
         saved = _recovered(entry.real, bad, file, repeat, take)
         message = bad.message + (
