@@ -40,6 +40,66 @@ def answered(outcomes: np.ndarray) -> np.ndarray:
     return (outcomes == Outcome.RIGHT) | (outcomes == Outcome.WRONG)
 
 
+# The outcome of an item with several rows is the best of theirs: coverage asks whether it was ever answered.
+_BEST_FIRST = np.array(
+    [Outcome.RIGHT, Outcome.WRONG, Outcome.NO_ANSWER, Outcome.ERROR, Outcome.MISSING], dtype=np.uint8
+)
+_PLACE = np.argsort(_BEST_FIRST)
+
+
+class Rows:
+    """Scored rows of a run on their way to values per item: the rows of an item are averaged, then the items."""
+
+    def __init__(self, items: int, metrics: Sequence[str]) -> None:
+        self.items = items
+        self.metrics = tuple(metrics)
+        self._index: list[int] = []
+        self._repeat: list[int] = []
+        self._outcome: list[int] = []
+        self._values: list[tuple[float, ...]] = []
+
+    def add(self, index: int, repeat: int, outcome: Outcome, values: tuple[float, ...]) -> None:
+        self._index.append(index)
+        self._repeat.append(repeat)
+        self._outcome.append(outcome)
+        self._values.append(values)
+
+    def collect(
+        self, groups: Groups, clusters: np.ndarray, seed: str, *, overall_only: frozenset[str] = frozenset()
+    ) -> tuple[dict[tuple[int, str], np.ndarray], list[Aggregate]]:
+        """Vectors and means of each repeat and, where there are several, of all of them (repeat 0, or None).
+
+        Without any row there is one repeat, 1, in which everything is missing.
+        """
+        index, repeat = np.array(self._index, np.int64), np.array(self._repeat, np.int64)
+        outcome = np.array(self._outcome, np.uint8)
+        values = np.array(self._values, np.float64).reshape(len(index), len(self.metrics))
+        repeats = [int(number) for number in np.unique(repeat)] or [1]
+        vectors: dict[tuple[int, str], np.ndarray] = {}
+        aggregates = []
+        for number in [*repeats, 0]:
+            use = slice(None) if number == 0 or len(repeats) == 1 else repeat == number
+            table, best = self._per_item(index[use], outcome[use], values[use])
+            vectors[number, "outcome"] = best
+            vectors.update({(number, metric): table[row] for row, metric in enumerate(self.metrics)})
+            if number or len(repeats) > 1:
+                named = dict(zip(self.metrics, table, strict=True))
+                aggregates += means(
+                    named, best, groups, clusters, repeat=number or None, seed=seed, overall_only=overall_only
+                )
+        return vectors, aggregates
+
+    def _per_item(self, index: np.ndarray, outcome: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts = np.bincount(index, minlength=self.items)
+        # bincount adds row after row: plain left-to-right sums, as the public scorers average the rows of a question
+        sums = np.array([np.bincount(index, column, self.items) for column in values.T]).reshape(-1, self.items)
+        table = np.full(sums.shape, np.nan)
+        np.divide(sums, counts, out=table, where=counts > 0)
+        best = np.full(self.items, len(_BEST_FIRST) - 1)
+        np.minimum.at(best, index, _PLACE[outcome])
+        return table, _BEST_FIRST[best]
+
+
 def means(
     values: Mapping[str, np.ndarray],
     outcomes: np.ndarray,

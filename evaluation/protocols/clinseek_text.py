@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Answer, ItemSpec, Outcome, Result, Verdict
 from evaluation.protocols.clinseek_rows import ClinSeekRow
 
 METRICS = ("f1", "precision", "recall", "exact_match")
@@ -159,6 +156,7 @@ class ClinSeekText:
     def __init__(self, benchmark: str, dimensions: tuple[str, ...]):
         self.benchmark = benchmark
         self.dimensions = dimensions
+        self._last: _Prepared | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -171,12 +169,8 @@ class ClinSeekText:
         return Answer(row.item or "", row.repeat, prediction, rule, row.failed, (row.task, row.odd_shape))
 
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
-        scored = [item for item in items if item.scored]
-        place = {item.key: index for index, item in enumerate(scored)}
-        gold = [frozenset(text.lower() for text in gold_strings(item.gold)) for item in scored]
-        tasks = [dict(item.facets).get("task") for item in scored]
-        rows: dict[tuple[int, int], list[tuple[float, float, float, float]]] = defaultdict(list)
-        outcomes: dict[tuple[int, int], Outcome] = {}
+        ready = self._prepare(items)
+        rows = aggregate.Rows(len(ready.scored), METRICS)
         verdicts, notes = [], []
         task_names: dict[str, str] = {}
         for answer in answers:
@@ -184,60 +178,46 @@ class ClinSeekText:
             if odd_shape:
                 notes.append(("odd_shape", answer.item, "the public scorer would stop at this row and lose the file"))
             predicted = prediction_set(answer.prediction)
-            index = place.get(answer.item)
-            if index is None:
-                outcome = Outcome.ERROR if answer.error else Outcome.WRONG if predicted else Outcome.NO_ANSWER
-                verdicts.append(Verdict(outcome, None))
-                continue
-            values = set_scores(predicted, gold[index])
+            index = ready.place.get(answer.item)
+            values = set_scores(predicted, ready.gold[index]) if index is not None else NOTHING
             if values[0] > 0:
                 outcome = Outcome.RIGHT
             elif answer.error:
                 outcome = Outcome.ERROR
             else:
                 outcome = Outcome.WRONG if predicted else Outcome.NO_ANSWER
-            if isinstance(task, str) and task != tasks[index]:
-                task_names[task] = str(tasks[index])
-                notes.append(("task_differs", answer.item, f"task {task!r} in the row, {tasks[index]!r} in the gold"))
+            if index is None:
+                verdicts.append(Verdict(outcome, None))
+                continue
+            if task != ready.tasks[index] and isinstance(task, str):
+                task_names[task] = ready.tasks[index]
+                notes.append(
+                    ("task_differs", answer.item, f"task {task!r} in the row, {ready.tasks[index]!r} in the gold")
+                )
             verdicts.append(Verdict(outcome, values[0]))
-            for repeat in (answer.repeat, 0):
-                rows[repeat, index].append(values)
-                outcomes[repeat, index] = better(outcomes.get((repeat, index)), outcome)
-        vectors, aggregates = self._collect(scored, rows, outcomes, seed)
+            rows.add(index, answer.repeat, outcome, values)
+        vectors, aggregates = rows.collect(ready.groups, ready.clusters, seed, overall_only=frozenset(METRICS[1:]))
         return Result(verdicts, vectors, aggregates, notes, task_names)
 
-    def _collect(self, items, rows, outcomes, seed) -> tuple[dict[tuple[int, str], np.ndarray], list[Aggregate]]:
-        repeats = sorted({repeat for repeat, _ in rows if repeat}) or [1]
-        groups = aggregate.facet_groups(items, self.dimensions)
-        clusters = aggregate.cluster_codes(items)
-        vectors: dict[tuple[int, str], np.ndarray] = {}
-        aggregates = []
-        for repeat in [*repeats, 0]:
-            table = np.full((len(METRICS), len(items)), np.nan)
-            outcome = np.zeros(len(items), np.uint8)
-            for index in range(len(items)):
-                if values := rows.get((repeat, index)):
-                    # plain left-to-right sums, as the public scorer averages the rows of a question
-                    table[:, index] = [sum(column) / len(values) for column in zip(*values, strict=True)]
-                    outcome[index] = outcomes[repeat, index]
-            vectors[repeat, "outcome"] = outcome
-            vectors.update({(repeat, metric): table[row] for row, metric in enumerate(METRICS)})
-            if repeat or len(repeats) > 1:
-                aggregates += aggregate.means(
-                    dict(zip(METRICS, table, strict=True)),
-                    outcome,
-                    groups,
-                    clusters,
-                    repeat=repeat or None,
-                    seed=seed,
-                    overall_only=frozenset(METRICS[1:]),
-                )
-        return vectors, aggregates
+    def _prepare(self, items: Sequence[ItemSpec]) -> _Prepared:
+        # runs of one split come one after the other with the very same items
+        kept = self._last
+        if kept is None or kept.items is not items:
+            kept = self._last = _Prepared(items, self.dimensions)
+        return kept
 
 
-_BEST_FIRST = (Outcome.RIGHT, Outcome.WRONG, Outcome.NO_ANSWER, Outcome.ERROR, Outcome.MISSING)
+NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
-def better(first: Outcome | None, second: Outcome) -> Outcome:
-    """The outcome of an item with several rows is the best of theirs: its coverage asks whether it was ever answered."""
-    return second if first is None else min(first, second, key=_BEST_FIRST.index)
+class _Prepared:
+    """What every run of a split needs of its items."""
+
+    def __init__(self, items: Sequence[ItemSpec], dimensions: tuple[str, ...]) -> None:
+        self.items = items
+        self.scored = [item for item in items if item.scored]
+        self.place = {item.key: index for index, item in enumerate(self.scored)}
+        self.gold = [frozenset(text.lower() for text in gold_strings(item.gold)) for item in self.scored]
+        self.tasks = [str(dict(item.facets).get("task")) for item in self.scored]
+        self.groups = aggregate.facet_groups(self.scored, dimensions)
+        self.clusters = aggregate.cluster_codes(self.scored)

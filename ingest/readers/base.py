@@ -58,9 +58,13 @@ class FileContent:
 
 def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:
     """(same, conflicting): (item, repeat) pairs with several rows whose answers are all equal, or not."""
-    answers: dict[tuple[str, int], list[Hashable]] = defaultdict(list)
+    times = Counter((row.answer.item, row.answer.repeat) for row in rows)
+    if len(times) == len(rows):
+        return 0, 0
+    answers: dict[tuple[str, int], set[Hashable]] = defaultdict(set)
     for row in rows:
-        answers[row.answer.item, row.answer.repeat].append(comparable(row.answer))
-    several = [found for found in answers.values() if len(found) > 1]
-    same = sum(len(set(found)) == 1 for found in several)
-    return same, len(several) - same
+        key = row.answer.item, row.answer.repeat
+        if times[key] > 1:
+            answers[key].add(comparable(row.answer))
+    same = sum(len(found) == 1 for found in answers.values())
+    return same, len(answers) - same
