@@ -31,6 +31,7 @@ _STEP = 2.0**-30
 _BLOCK = 2**18  # counts that are unpacked at a time: 2 MB as float64
 _CACHE_BYTES = 2**25
 _cache: OrderedDict[tuple[int, str, int], np.ndarray] = OrderedDict()
+_last_sizes: dict[tuple[str, int, str, int], np.ndarray] = {}
 _cache_lock = Lock()
 
 
@@ -102,8 +103,8 @@ def resampled_means(
 ) -> np.ndarray:
     """Mean of each group of items in each resample of the clusters: float64 (resamples, groups).
 
-    `values` are the n items' values, `groups` arrays of item indexes, `clusters` n integers that are equal where items
-    belong together. All clusters of `clusters` are resampled, also those without an item in a group: the sum of
+    `values` are the n items' values, or one row of them a group (groups, n); `groups` are arrays of item indexes,
+    `clusters` n integers that are equal where items belong together. All clusters of `clusters` are resampled, also those without an item in a group: the sum of
     count x value over the sum of counts, so a group's size varies as it would in a new sample (a ratio estimator). A
     resample in which a group has no item is NaN. Only the order of the cluster codes matters, not their size; the order
     of the items does not. ValueError when a group is empty or holds a NaN.
@@ -113,19 +114,40 @@ def resampled_means(
     if not all(len(group) for group in groups):
         raise ValueError("a group without items has no mean")
     codes, count = _dense(clusters)
-    quantised = _quantise(np.asarray(values, dtype=np.float64))
-    sums = np.empty((2 * len(groups), count))
-    for row, group in enumerate(groups):
-        sums[row] = np.bincount(codes[group], weights=quantised[group], minlength=count)
-        sums[len(groups) + row] = np.bincount(codes[group], minlength=count)
+    quantised = np.broadcast_to(_quantise(np.asarray(values, dtype=np.float64)), (len(groups), len(codes)))
+    sums = np.array(
+        [np.bincount(codes[group], own[group], count) for own, group in zip(quantised, groups, strict=True)]
+    )
     if np.isnan(sums).any():
         raise ValueError("a missing value has no place in a mean")
+    sizes = _resampled_sizes(codes, groups, count, seed, resamples)
     means = np.empty((len(groups), resamples))
-    for part, product in _resampled_sums(sums, seed, resamples):
-        total, size = np.split(product.astype(np.float64), 2)
+    for part, total in _resampled_sums(sums, seed, resamples):
         with np.errstate(invalid="ignore"):
-            means[:, part] = total / size
+            means[:, part] = total.astype(np.float64) / sizes[:, part]
     return means.T
+
+
+def _resampled_sizes(
+    codes: np.ndarray, groups: Sequence[np.ndarray], clusters: int, seed: str, resamples: int
+) -> np.ndarray:
+    """Items of each group in each resample: float64 (groups, resamples), whole numbers.
+
+    Runs of one split have the same groups and differ in their values alone, so the last answer is kept.
+    """
+    content = hashlib.sha256(codes.tobytes())
+    for group in groups:
+        content.update(len(group).to_bytes(8, "little") + np.ascontiguousarray(group, dtype=np.int64).tobytes())
+    key = (content.hexdigest(), clusters, seed, resamples)
+    kept = _last_sizes.get(key)
+    if kept is None:
+        counts = np.array([np.bincount(codes[group], minlength=clusters) for group in groups], dtype=np.float64)
+        kept = np.concatenate([part for _, part in _resampled_sums(counts, seed, resamples)], axis=1).astype(np.float64)
+        kept.flags.writeable = False
+        if kept.nbytes <= _CACHE_BYTES:
+            _last_sizes.clear()
+            _last_sizes[key] = kept
+    return kept
 
 
 def percentile_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -155,6 +177,8 @@ def mean_intervals(
 ) -> list[tuple[float, float]]:
     """An interval for the mean of each group of items; the values of a group lie in 0..`upper`.
 
+    `values` are the n items' values, or one row of them a group (groups, n): one pass over the resamples serves all.
+
     - Independent units, every value 0 or `upper` and every item of the group in a cluster of its own: Wilson.
     - Else the percentile interval of `resampled_means`. With few clusters it is too narrow: at 95 % it holds the truth
       about 90 times in 100 with 10 clusters, 93 with 40, 95 from 100 on (bench/coverage.py).
@@ -164,23 +188,24 @@ def mean_intervals(
 
     ValueError when a group is empty, or holds a NaN or a value outside 0..upper.
     """
-    values, clusters = np.asarray(values, dtype=np.float64), np.asarray(clusters)
+    clusters = np.asarray(clusters)
+    values = np.broadcast_to(np.asarray(values, dtype=np.float64), (len(groups), len(clusters)))
     units, independent = [], []
-    for group in groups:
-        held = values[group] if len(group) else np.full(1, np.nan)
+    for own, group in zip(values, groups, strict=True):
+        held = own[group] if len(group) else np.full(1, np.nan)
         if not ((held >= 0) & (held <= upper)).all():
             raise ValueError(f"an interval needs values, all of them in 0..{upper}")
         units.append(len(np.unique(clusters[group])))
         independent.append(units[-1] == len(held) and bool(((held == 0) | (held == upper)).all()))
     left = [index for index, alone in enumerate(independent) if not alone]
-    samples = resampled_means(values, [groups[index] for index in left], clusters, seed=seed, resamples=resamples)
+    samples = resampled_means(values[left], [groups[index] for index in left], clusters, seed=seed, resamples=resamples)
     bounds = [(math.nan, math.nan)] * len(groups)
     for column, index in zip(samples.T, left, strict=True):
         if not np.isnan(column).all():
             bounds[index] = percentile_interval(column, confidence)
     for index, (low, high) in enumerate(bounds):
         if not low < high:
-            share = min(1.0, mean(values[groups[index]]) / upper)
+            share = min(1.0, mean(values[index][groups[index]]) / upper)
             low, high = wilson(share * units[index], units[index], confidence)
             bounds[index] = low * upper, high * upper
     return bounds

@@ -119,35 +119,34 @@ def means(
     metrics in `overall_only` only that of the whole.
     """
     out: list[Aggregate] = []
+    drawn: list[tuple[Aggregate, np.ndarray, np.ndarray]] = []
+    same: list[tuple[Aggregate, Aggregate]] = []
     is_answered = answered(outcomes)
     for metric, raw in values.items():
         present = ~np.isnan(raw)
         filled = np.where(present, raw, 0.0)
-        bounds: dict[tuple[str, str], tuple[float, float]] = {}
-        for variant, counted in (("", np.ones(len(raw), bool)), ("done_only", present)):
-            rows = {
-                pair: _mean(
-                    filled, index[counted[index]], is_answered, Aggregate(repeat, metric, variant, *pair, None, 0, 0)
-                )
-                for pair, index in groups.items()
-            }
+        complete = bool(present.all())
+        for pair, index in groups.items():
+            whole = _mean(filled, index, is_answered, Aggregate(repeat, metric, "", *pair, None, 0, 0))
+            use = index if complete else index[present[index]]
+            done = _mean(filled, use, is_answered, Aggregate(repeat, metric, "done_only", *pair, None, 0, 0))
+            out += [whole, done]
+            if pair[0] in no_interval or (pair[0] != "overall" and metric in overall_only):
+                continue
+            if whole.n:
+                drawn.append((whole, filled, index))
             # where nothing is missing both variants are one figure, and its interval is not drawn twice
-            fresh = [
-                pair
-                for pair, row in rows.items()
-                if row.n
-                and pair[0] not in no_interval
-                and (pair[0] == "overall" or metric not in overall_only)
-                and (not variant or row.n < len(groups[pair]))
-            ]
-            drawn = statistics.mean_intervals(
-                filled, [groups[pair][counted[groups[pair]]] for pair in fresh], clusters, seed=seed
-            )
-            bounds.update(zip(fresh, drawn, strict=True))
-            for pair, row in rows.items():
-                if row.n and pair in bounds:
-                    row.ci_low, row.ci_high = bounds[pair]
-            out.extend(rows.values())
+            if done.n == whole.n:
+                same.append((done, whole))
+            elif done.n:
+                drawn.append((done, filled, use))
+    if drawn:
+        stacked = np.array([own for _, own, _ in drawn])
+        bounds = statistics.mean_intervals(stacked, [index for _, _, index in drawn], clusters, seed=seed)
+        for (row, _, _), (low, high) in zip(drawn, bounds, strict=True):
+            row.ci_low, row.ci_high = low, high
+    for done, whole in same:
+        done.ci_low, done.ci_high = whole.ci_low, whole.ci_high
     return out
 
 
