@@ -104,10 +104,11 @@ def resampled_means(
     """Mean of each group of items in each resample of the clusters: float64 (resamples, groups).
 
     `values` are the n items' values, or one row of them a group (groups, n); `groups` are arrays of item indexes,
-    `clusters` n integers that are equal where items belong together. All clusters of `clusters` are resampled, also those without an item in a group: the sum of
-    count x value over the sum of counts, so a group's size varies as it would in a new sample (a ratio estimator). A
-    resample in which a group has no item is NaN. Only the order of the cluster codes matters, not their size; the order
-    of the items does not. ValueError when a group is empty or holds a NaN.
+    `clusters` n integers that are equal where items belong together. All clusters of `clusters` are resampled, also
+    those without an item in a group: the sum of count x value over the sum of counts, so a group's size varies as it
+    would in a new sample (a ratio estimator). A resample in which a group has no item is NaN. Only the order of the
+    cluster codes matters, not their size; the order of the items does not. ValueError when a group is empty or holds
+    a NaN.
     """
     if not len(groups):
         return np.empty((resamples, 0))
