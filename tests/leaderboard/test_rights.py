@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from evaluation.models import LanguageModel, Run
 from ingest.models import Source
+from leaderboard.lists import models_page
 from leaderboard.models import Board
 from tests.conftest import ROLES, People
 from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load
@@ -230,3 +231,24 @@ def test_a_registered_name_alone_is_not_shown(world: World) -> None:
     LanguageModel.objects.create(slug="unborn", name="Unborn 1", registered=True)
     assert get(world, "stranger", "model", "unborn").status_code == 404
     assert b"Unborn 1" not in get(world, "stranger", "models").content
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+def test_a_known_model_shows_only_its_visible_runs(
+    people: People, client: Client, tmp_path: Path, role: str, visibility: str
+) -> None:
+    """A registered model: with hidden runs only it is not there; beside a public run a hidden one is not counted."""
+    (hidden,) = load(ehr_tree(tmp_path / "hidden", {"glm_4_7": 18}), visibility, owner=people.owner, team=people.team)
+    if role != "anonymous":
+        client.force_login(people[role])
+    page, seen = hidden.model.get_absolute_url(), sees(role, visibility)
+    assert client.get(page).status_code == (200 if seen else 404)
+    for path in ("/models/", "/api/v1/models"):
+        assert ("GLM-4.7" in client.get(path).content.decode()) == seen
+    (shown,) = load(ehr_tree(tmp_path / "shown", {"glm_4_7": 3}))
+    text = client.get(page).content.decode()
+    assert shown.key in text and (hidden.key in text) == seen
+    (row,) = models_page(people[role])["table"].rows
+    assert row.cells[3].value == 1 + seen
+    assert (hidden.key in client.get(shown.get_absolute_url()).content.decode()) == seen
