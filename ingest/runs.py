@@ -308,7 +308,8 @@ class RunLoader:
             )
 
     def _tell_again(self, run: Run, chosen: Chosen) -> None:
-        """An unchanged run is told with its stored counts, findings and summaries."""
+        """An unchanged run is told with its stored counts, findings and summaries; its model may be known by now."""
+        known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
         stored = [
             Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
         ]
@@ -323,11 +324,11 @@ class RunLoader:
                     path=file.path,
                     physical=file.physical,
                     state="archived" if chosen.archived else "unchanged",
-                    counts={**run.counts, **run.counts.get("files", {}).get(file.path, {})},
+                    counts={**run.counts, "model_known": known, **run.counts.get("files", {}).get(file.path, {})},
                     compared=[] if number else stored,
                 )
             )
-        for kept in run.findings.all():
+        for kept in run.findings.exclude(code="unregistered_model") if known else run.findings.all():
             self.context.report.find(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)

@@ -82,8 +82,9 @@ def _stops(call: Call) -> bool:
 
 def from_dict(row: dict[str, Any]) -> ClinSeekRow:
     """Build a row from a plain dictionary, whatever its shape: what is no message or no call is passed over and marked."""
-    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
-    built = ClinSeekRow(**{key: row.get(key) for key in wanted})
+    built = ClinSeekRow()
+    for key in ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id"):
+        setattr(built, key, row.get(key))
     raw = row.get("messages", UNSET)
     if raw is UNSET or raw is None:
         built.messages = raw
