@@ -97,7 +97,7 @@ def test_what_is_not_there(client: Client, path: str) -> None:
     assert answer.status_code == 404 and b"Nothing here" in answer.content
 
 
-@pytest.mark.parametrize("path", ["/api/v1/boards/none", "/api/v1/runs/none"])
+@pytest.mark.parametrize("path", ["/api/v1/boards/none", "/api/v1/runs/none", "/api/v1/nothing", "/api/v2/boards"])
 def test_errors_of_the_api_are_problems(client: Client, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")

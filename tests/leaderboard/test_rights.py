@@ -132,11 +132,11 @@ def staff_alone(name: str, *, source: bool = False) -> Check:
     return check
 
 
-def says_nothing(name: str, status: int = 200) -> Check:
+def says_nothing(name: str, *args: str, status: int = 200) -> Check:
     """For everybody the same, and not a word on any run."""
 
     def check(world: World, role: str, visibility: str) -> None:
-        response = get(world, role, name)
+        response = get(world, role, name, *args)
         assert response.status_code == status
         text = response.content.decode()
         for run in (*world.hidden.values(), *world.alone.values()):
@@ -156,14 +156,15 @@ ROUTES: dict[str, Check] = {
     "healthz": says_nothing("healthz"),
     "robots": says_nothing("robots"),
     "login": says_nothing("login"),
-    "logout": says_nothing("logout", 405),
+    "logout": says_nothing("logout", status=405),
     "api:boards": boards_of("api:boards"),
     "api:board": board_of("api:board"),
     "api:run": only_who_sees("api:run"),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
     "api:openapi-json": says_nothing("api:openapi-json"),
     "api:openapi-view": says_nothing("api:openapi-view"),
-    "api:api-root": says_nothing("api:api-root", 404),
+    "api:api-root": says_nothing("api:api-root", status=404),
+    "api-nothing": says_nothing("api-nothing", "v9/runs", status=404),
 }
 
 
