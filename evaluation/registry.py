@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias
+from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias, Run
 
 # (friendly name, directory name, raw tag, access, organisation, provider ids): formats/clinseek.md, section 7
 KNOWN_MODELS: tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...] = (
@@ -72,14 +72,17 @@ def sync_registry(**_kwargs: object) -> None:
 
 
 def model_slug(name: str) -> str:
-    """A slug for any name: readable, and different names never share one (a hash is added where letters were lost)."""
-    plain = slugify(name, allow_unicode=True)
-    simple = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", plain) is not None
-    if simple and len(plain) <= 100 and re.sub(r"[ ._]", "-", name.lower()) == plain:
+    """A readable slug for any name: what is no letter or digit becomes a hyphen, and a hash is added where letters are lost.
+
+    Names that differ only in case and in what stands between their words share one; `register_model` numbers those.
+    """
+    plain = slugify(re.sub(r"[._/]+", "-", name), allow_unicode=True)
+    if plain and plain.isascii() and len(plain) <= 100 and re.sub(r"[^a-z0-9]+", "-", name.lower()) == plain:
         return plain
     return f"{plain[:100] or 'model'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
+@transaction.atomic
 def register_model(
     name: str,
     *,
@@ -88,7 +91,11 @@ def register_model(
     aliases: Iterable[tuple[str, str]] = (),
     registered: bool = True,
 ) -> LanguageModel:
-    """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones."""
+    """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones.
+
+    An alias that stands for a model which is not registered brings that model's runs along; one of a registered model is
+    left where it is.
+    """
     alias = ModelAlias.objects.filter(name=name).select_related("model").first()
     model = alias.model if alias else None
     if model is None:
@@ -112,7 +119,12 @@ def register_model(
         LanguageModel.objects.filter(pk=model.pk).update(**changed)
         model.refresh_from_db()
     for kind, text in aliases:
-        ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
+        alias, made = ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
+        if not made and alias.model_id != model.pk and not alias.model.registered:
+            stray = alias.model
+            Run.objects.filter(model=stray).update(model=model)
+            ModelAlias.objects.filter(model=stray).update(model=model, kind=kind)
+            stray.delete()
     return model
 
 

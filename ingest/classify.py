@@ -197,7 +197,7 @@ def _object_kind(keys: Keys, text: bytes, base: str) -> Kind:
     if first is not None and (benchmark := _gold_benchmark(first)) is not None:
         return Kind("gold", {"benchmark": benchmark, "form": "object"})
     if (benchmark := _gold_benchmark(keys)) is not None:
-        return Kind("gold", {"benchmark": benchmark, "form": "lines"})
+        return Kind("gold", {"benchmark": benchmark, "form": "row"})
     return Kind("unknown", {"message": "none of the known JSON documents"})
 
 

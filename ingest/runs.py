@@ -70,6 +70,11 @@ class RunLoader:
         self.selection = selection
         self.summaries = Summaries.beside(selection.chosen, seen)
         self.fates: dict[str, tuple[str, int | None]] = {}
+        # where the dataset is missing, the items come from all scored files together
+        previous = context.previous
+        self._all_scored_files_unchanged = all(
+            one.path in previous and same_stat(previous[one.path], one.entry) for one in book.scored_files
+        )
         self._done = 0
         self._total = sum(one.entry.size for chosen in selection.chosen for one, _ in chosen.files)
 
@@ -152,6 +157,8 @@ class RunLoader:
         was = (split.release.benchmark.slug, split.release.name, split.name, run.mode)
         if was != (chosen.benchmark, release, chosen.split, chosen.mode):
             return None
+        if split.gold_missing and not self._all_scored_files_unchanged:
+            return None
         # LiveClin gold is told by the ids of the results, which only reading gives
         if self.book.has_gold_for(chosen.benchmark) and chosen.benchmark != "liveclin":
             items = self.book.items(chosen, release, None).items
@@ -181,12 +188,14 @@ class RunLoader:
         same = existing is not None and existing.state != Run.State.SUPERSEDED
         state = "archived" if chosen.archived else "unchanged" if same else "replaced" if replaced else "new"
         if model is not None:
-            kept = self._keep(run, existing, replaced) if existing is not None else None
-            if kept is None:
-                kept = self._new_run(run, model, model_name, key, existing or replaced)
-                self._write(kept, run, existing, replaced)
+            if existing is not None:
+                self._keep(run, existing, replaced)
+            else:
+                existing = self._new_run(run, model, model_name, key, replaced)
+                load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
+                self.context.report.rows_loaded += run.counts["rows"]
             for one, _ in chosen.files:
-                self.fates[one.path] = ("run", kept.pk)
+                self.fates[one.path] = ("run", existing.pk)
         self._tell(run, key, model_name, state)
 
     def _model(self, name: str) -> tuple[LanguageModel | None, str, bool]:
@@ -194,32 +203,20 @@ class RunLoader:
             return find_model(name)
         return None, *known_model(name)[1:]
 
-    def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> Run | None:
-        """The same bytes again: the run that is there, live again and evaluated; None when its items were made anew."""
-        current = _is_evaluated(existing)
-        if not current and existing.responses.exists() and not existing.responses.exclude(item=None).exists():
-            return None
-        with transaction.atomic():
-            if not current:
-                for evaluator, result in run.results:
-                    store_evaluation(existing, run.items, run.rows, evaluator, result)
-            if existing.state == Run.State.SUPERSEDED:
-                existing.state, existing.superseded_by = Run.State.LIVE, None
-            existing.counts = run.counts
-            existing.save(update_fields=["state", "superseded_by", "counts"])
-            if replaced is not None and replaced.pk != existing.pk:
-                Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
-            for summary in run.compared:
-                store_summary(existing, summary)
-        return existing
-
     @transaction.atomic
-    def _write(self, new: Run, run: ReadRun, existing: Run | None, replaced: Run | None) -> None:
-        if existing is not None:  # its items were made from scored files and are now made from gold
-            existing.delete()
-            replaced = None if replaced is not None and replaced.pk == existing.pk else replaced
-        load_run(new, run.contents, run.rows, run.items, run.results, run.compared, replaced)
-        self.context.report.rows_loaded += run.counts["rows"]
+    def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
+        """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
+        if not _is_evaluated(existing):
+            for evaluator, result in run.results:
+                store_evaluation(existing, run.items, run.rows, evaluator, result)
+        if existing.state == Run.State.SUPERSEDED:
+            existing.state, existing.superseded_by = Run.State.LIVE, None
+        existing.counts = run.counts
+        existing.save(update_fields=["state", "superseded_by", "counts"])
+        if replaced is not None and replaced.pk != existing.pk:
+            Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
+        for summary in run.compared:
+            store_summary(existing, summary)
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
         """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
@@ -336,7 +333,8 @@ class RunLoader:
             )
 
     def _tell_again(self, run: Run, chosen: Chosen) -> None:
-        """An unchanged run is told with its stored counts, findings and summaries."""
+        """An unchanged run is told with its stored counts, findings and summaries; its model may be known by now."""
+        known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
         stored = [
             Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
         ]
@@ -351,11 +349,12 @@ class RunLoader:
                     path=file.path,
                     physical=file.physical,
                     state="archived" if chosen.archived else "unchanged",
-                    counts={**run.counts, **run.counts.get("files", {}).get(file.path, {})},
+                    counts={**run.counts, "model_known": known, **run.counts.get("files", {}).get(file.path, {})},
                     compared=[] if number else stored,
                 )
             )
-        for kept in run.findings.filter(source=self.context.source):
+        findings = run.findings.filter(source=self.context.source)
+        for kept in findings.exclude(code="unregistered_model") if known else findings:
             self.context.report.find(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.items import GoldDiffers, SplitItems, load_items, store_split
+from evaluation.items import GoldDiffers, SplitItems, check_split, load_items, store_split
 from evaluation.models import Benchmark, Release, Split
 from evaluation.protocols.llmeval_med import items as scored_items
 from ingest import documents
@@ -62,7 +62,9 @@ class ItemBook:
             return FoundItems(load_items(loaded))
         if chosen.benchmark == "llmeval-med":
             return self._items_from_scored_files(benchmark, release, chosen)
-        message = f"no gold for {chosen.benchmark} {release} {chosen.split}: give it with --gold, nothing was loaded"
+        others = [gold.path for gold in self.shelf.files if gold.benchmark == chosen.benchmark]
+        at_hand = f" (at hand, but not for it: {', '.join(others)})" if others else ""
+        message = f"no gold for {chosen.benchmark} {release} {chosen.split}{at_hand}: give it with --gold"
         self.context.report.find("error", "gold_missing", chosen.path, message)
         return FoundItems(None, "no_gold")
 
@@ -99,11 +101,12 @@ class ItemBook:
             message = f"the gold holds {size} expected items, {published} are published for split {chosen.split}"
             self.context.report.find("warning", "split_size", path, message)
         rankable = not gold_missing and not chosen.split.startswith(("smoke", "demo")) and release != "demo"
-        if self.context.options.dry_run:
-            split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
-            split.expected_items = size
-            return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
         try:
+            if self.context.options.dry_run:
+                check_split(benchmark, release, chosen.split, specs)
+                split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
+                split.expected_items = size
+                return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
             split = store_split(benchmark, release, chosen.split, specs, rankable=rankable, gold_missing=gold_missing)
         except GoldDiffers as error:
             self.context.report.find("error", "gold_differs", path, str(error))

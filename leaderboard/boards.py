@@ -163,6 +163,8 @@ def ranking_in_words(standing: Standing) -> str:
         return (
             f"{ranked[0].model.name} is first of {in_words(len(ranked))}, and no other is statistically tied with it."
         )
+    if len(tied) == len(ranked) == 2:
+        return "Both models are statistically tied for first."
     if len(tied) == len(ranked):
         return f"All {in_words(len(ranked))} models are statistically tied for first."
     return f"{in_words(len(tied), True)} of {in_words(len(ranked))} models are statistically tied for first."

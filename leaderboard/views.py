@@ -11,10 +11,10 @@ from django.views.decorators.http import conditional_page, require_safe
 from django.views.decorators.vary import vary_on_cookie
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import LanguageModel, Run
+from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
-from leaderboard.lists import model_page, models_page, source_page, sources_page
+from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
 
@@ -82,7 +82,7 @@ def models(request: HttpRequest) -> HttpResponse:
 
 @page
 def model(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(LanguageModel.objects.visible_to(request.user), slug=slug)
+    found = get_object_or_404(shown_models(request.user), slug=slug)
     return render(request, "leaderboard/model.html", model_page(found, request.user))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -100,8 +100,3 @@ def read(
         "summary": document.get("summary") or {},
     }
     return content
-
-
-def dataset(path: str) -> Iterable[dict[str, Any]]:
-    """The cases of a dataset file, in order. ValueError names the line that does not parse."""
-    return documents.dictionaries(path)
