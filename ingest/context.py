@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +52,21 @@ class Context:
     config: Config
     source: Source | None
     pass_: Pass | None
-    previous: dict[str, SourceFile] = field(default_factory=dict)
-    report: Report = field(default_factory=Report)
+    previous: dict[str, SourceFile]
+    report: Report
 
     @property
     def config_name(self) -> str:
         """The configuration's file name: where it lies on disk is nobody's business."""
         return os.path.basename(self.config.path)
 
+    @property
+    def friendly_names(self) -> dict[str, str]:
+        """The friendly name of every model name that the configuration states."""
+        return {alias: facts.name for facts in self.config.models for alias in (facts.name, *facts.aliases)}
+
     @classmethod
-    def open(cls, root: str | os.PathLike[str], options: Options) -> Context:
+    def open(cls, root: str | os.PathLike[str], options: Options, report: Report) -> Context:
         """Raises CannotIngest for a root or a configuration that cannot be used."""
         path = Path(root)
         if not path.is_dir():
@@ -71,7 +76,7 @@ class Context:
         source = _source(path, options.dry_run)
         previous = {file.path: file for file in source.files.select_related("run")} if source else {}
         pass_ = None if source is None or options.dry_run else Pass.objects.create(source=source)
-        return cls(path, options, config, source, pass_, previous)
+        return cls(path, options, config, source, pass_, previous, report)
 
 
 def _configuration(root: Path, options: Options) -> Config:
