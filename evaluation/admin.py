@@ -69,21 +69,9 @@ class RunAdmin(admin.ModelAdmin):
     search_fields = ["key", "model__name", "model_name"]
     date_hierarchy = "loaded_at"
     autocomplete_fields = ["owner", "team"]
-    fields = [
-        "key",
-        "split",
-        "mode",
-        "model",
-        "model_name",
-        "repeats",
-        "state",
-        "origin",
-        "visibility",
-        "owner",
-        "team",
-    ]
-    fields += ["answered_at", "loaded_at", "why", "shots", "conversation_kept", "protocol", "counts"]
-    readonly_fields = [name for name in fields if name not in ("visibility", "owner", "team")]
+    readonly_fields = ["key", "split", "mode", "model", "model_name", "repeats", "state", "origin", "superseded_by"]
+    readonly_fields += ["answered_at", "loaded_at", "why", "shots", "conversation_kept", "protocol", "counts"]
+    fields = ["visibility", "owner", "team", *readonly_fields]
 
     def has_add_permission(self, request):
         return False

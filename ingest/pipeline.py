@@ -21,9 +21,12 @@ from ingest.splits import ItemBook
 __all__ = ["CannotIngest", "Options", "ingest"]
 
 
-def ingest(root: str | os.PathLike[str], options: Options) -> Report:
-    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report."""
-    context = Context.open(root, options)
+def ingest(root: str | os.PathLike[str], options: Options, report: Report | None = None) -> Report:
+    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report.
+
+    A `report` that is given is filled as the work goes on: what stopped early has told there what it did.
+    """
+    context = Context.open(root, options, report or Report())
     try:
         with _alone(context) as beat:
             context.recall()

@@ -22,7 +22,7 @@ from ingest.config import Stated
 from ingest.context import Context
 from ingest.load import evaluate, load_run, printable, run_key, store_evaluation, store_summary
 from ingest.readers.base import FileContent, duplicate_counts
-from ingest.report import NotRun, run_entry
+from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
 from ingest.splits import ItemBook
@@ -201,7 +201,8 @@ class RunLoader:
     def _model(self, name: str) -> tuple[LanguageModel | None, str, bool]:
         if not self.context.options.dry_run:
             return find_model(name)
-        return None, *known_model(name)[1:]
+        _, canonical, known = known_model(name)
+        return None, canonical, known or name in self.context.friendly_names
 
     @transaction.atomic
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
@@ -355,7 +356,8 @@ class RunLoader:
             )
         findings = run.findings.filter(source=self.context.source)
         for kept in findings.exclude(code="unregistered_model") if known else findings:
-            self.context.report.find(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
+            note = FindingNote(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
+            self.context.report.findings.append(note)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)
         for one in self.summaries.of(chosen):

@@ -111,8 +111,7 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
 
 def _told(context: Context) -> Told:
     """What aliases and configuration say of the files that claim to be runs."""
-    config = context.config
-    friendly = {alias: facts.name for facts in config.models for alias in (facts.name, *facts.aliases)}
+    config, friendly = context.config, context.friendly_names
 
     @functools.cache
     def identity(name: str) -> Hashable:

@@ -24,7 +24,8 @@ class BoardAdmin(admin.ModelAdmin):
 
 @admin.register(ReportSource)
 class ReportSourceAdmin(ReadOnly):
-    list_display = readonly_fields = ["key", "text", "url", "retrieved", "commit"]
+    list_display = ["key", "text", "url", "retrieved", "commit"]
+    readonly_fields = ["key", "text", "url", "retrieved", "commit"]
 
 
 @admin.register(ReportedScore)

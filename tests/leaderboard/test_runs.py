@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Evaluation, Run
 from ingest.models import Finding, Source
-from leaderboard.runs import in_order, inside, public_text, run_page, score_tables
+from leaderboard.runs import inside, public_text, run_page
+from leaderboard.scores import in_order, score_tables
 from tests.conftest import People
 from tests.ingest.trees import answered, run_path
 from tests.leaderboard.worlds import QUESTIONS, ehr_rows, ehr_tree, live_tree, load
