@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from ingest.context import CannotIngest, Context
-from ingest.load import printable
 from ingest.models import Finding, Pass, SourceFile
+from ingest.readers.base import printable
 from ingest.runs import RunLoader
 from ingest.scan import signed
 from ingest.select import Seen, Selection

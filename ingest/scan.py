@@ -10,8 +10,8 @@ from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context
 from ingest.gold import GoldFile, given_gold, gold_file
-from ingest.load import printable
 from ingest.models import SourceFile
+from ingest.readers.base import printable
 from ingest.report import NotRun
 from ingest.select import Seen, Selection, Told, select
 from ingest.walk import Entry, Fault, walk
