@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from ingest.context import Options
 from ingest.models import Finding, Pass, SourceFile
 from tests.ingest.trees import (
     GOLD,
+    ROOT,
     Called,
     Row,
     Tree,
@@ -420,6 +423,53 @@ def test_a_full_disk_while_a_run_is_replaced_leaves_the_old_one(three: Tree, mon
     monkeypatch.undo()
     assert ingest(three).runs[KIMI]["state"] == "replaced"
     assert scores() != before
+
+
+REALLY_FULL = """
+import json, sys
+import django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+from evaluation.models import Response, Run, Score
+call_command("migrate", verbosity=0)
+
+def pragma(text):
+    with connection.cursor() as cursor:
+        return cursor.execute(f"PRAGMA {text}").fetchone()[0]
+
+def ingest():
+    try:
+        call_command("ingest", sys.argv[1])
+    except SystemExit as stop:
+        return stop.code
+    return 0
+
+told = []
+room = pragma("page_count") + int(sys.argv[2])
+pragma(f"max_page_count = {room}")
+for _ in range(2):
+    code = ingest()
+    told.append([code, sorted(Run.objects.values_list("model_name", flat=True)), Response.objects.count()])
+    told[-1].append(set(Score.objects.values_list("evaluation__run", flat=True)) <= set(Run.objects.values_list("pk", flat=True)))
+    pragma("max_page_count = 1073741823")
+print(json.dumps(told), file=sys.stderr)
+"""
+
+
+def test_a_disk_that_is_really_full(three: Tree, tmp_path: Path) -> None:
+    """SQLite itself runs out of pages, in a process and a file of its own; then there is room again."""
+    three.lines(KIMI, [answered(f"x{number}", "alpha" * 30) for number in range(3_000)])
+    environment = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path / 'full.sqlite3'}", "DEBUG": "1"}
+    environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    command = [sys.executable, "-c", REALLY_FULL, str(three.root), "60"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    message, told = done.stderr.strip().split("\n")
+    assert "database or disk is full" in message
+    first, second = json.loads(told)
+    assert first == [2, ["glm_4_7"], 2, True]
+    assert second == [0, ["glm_4_7", "kimi_k2_5", "minimax_m2_5"], 3_004, True]
 
 
 class Killed(BaseException):
