@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from ingest.context import CannotIngest, Context, Known, this_host
-from ingest.load import printable
 from ingest.models import Finding, Pass, Source, SourceFile
+from ingest.readers.base import printable
 from ingest.runs import RunLoader
 from ingest.scan import signed
 from ingest.select import Seen, Selection
@@ -64,7 +64,9 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
     ):
         text = "was read before and is no longer there: its run stays, marked; put the file back or take the run down"
         context.report.find("warning", "missing_file", path, text)
-    changed = [(path, known) for path, known in now.items() if context.previous.get(path) != known]
+    changed = [
+        (path, known) for path, known in now.items() if path in loader.noted or context.previous.get(path) != known
+    ]
     SourceFile.objects.bulk_create(
         [SourceFile(source=context.source, path=path, **known._asdict()) for path, known in changed],
         batch_size=200,

@@ -20,8 +20,9 @@ from evaluation.registry import find_model, known_model
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import evaluate, load_run, printable, run_key, store_evaluation, store_summary
-from ingest.readers.base import FileContent, duplicate_counts
+from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summary
+from ingest.models import SourceFile
+from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
@@ -29,6 +30,8 @@ from ingest.splits import ItemBook
 from ingest.summaries import Comparison, Summaries
 
 Results = list[tuple[Any, Result]]
+# Every repeat has scores and intervals of its own; no study repeats a run so often.
+MOST_REPEATS = 100
 
 
 @dataclass(slots=True)
@@ -70,6 +73,7 @@ class RunLoader:
         self.selection = selection
         self.summaries = Summaries.beside(selection.chosen, seen)
         self.fates: dict[str, tuple[str, int | None]] = {}
+        self.noted: set[str] = set()
         # where the dataset is missing, the items come from all scored files together
         previous = context.previous
         self._all_scored_files_unchanged = all(
@@ -115,6 +119,13 @@ class RunLoader:
                 report.find(trouble.severity, trouble.code, *where)
         if not any(content.rows for content in contents):
             report.find("error", "no_rows", chosen.path, "not one row that could be loaded: the file is left alone")
+            return "unknown_form"
+        repeats = len({row.answer.repeat for content in contents for row in content.rows})
+        if repeats > MOST_REPEATS:
+            text = (
+                f"the rows carry {repeats} different values of run_index: is that a number of rows? Nothing was loaded"
+            )
+            report.find("error", "too_many_repeats", chosen.path, text)
             return "unknown_form"
         found = self.book.items(chosen, release, contents)
         if found.items is None:
@@ -187,16 +198,35 @@ class RunLoader:
         replaced = self._replaced(chosen, key)
         same = existing is not None and existing.state != Run.State.SUPERSEDED
         state = "archived" if chosen.archived else "unchanged" if same else "replaced" if replaced else "new"
+        loaded = 0
         if model is not None:
-            if existing is not None:
-                self._keep(run, existing, replaced)
-            else:
-                existing = self._new_run(run, model, model_name, key, replaced)
-                load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
-                self.context.report.rows_loaded += run.counts["rows"]
+            with transaction.atomic():
+                if existing is not None:
+                    self._keep(run, existing, replaced)
+                else:
+                    existing = self._new_run(run, model, model_name, key, replaced)
+                    load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
+                    loaded = run.counts["rows"]
+                self._note_files(chosen, existing)
+            self.context.report.rows_loaded += loaded
             for one, _ in chosen.files:
                 self.fates[one.path] = ("run", existing.pk)
         self._tell(run, key, model_name, state)
+
+    def _note_files(self, chosen: Chosen, run: Run) -> None:
+        """Which run the files became, in one transaction with it: should the process die before the end, the next ingest
+        knows what to replace. Without their times the files are read again, so that nothing is left untold.
+        """
+        files = [
+            SourceFile(
+                source=self.context.source, path=one.path, physical=one.entry.physical, fate="run", run=run, mtime_ns=-1
+            )
+            for one, _ in chosen.files
+        ]
+        SourceFile.objects.bulk_create(
+            files, update_conflicts=True, unique_fields=["source", "path"], update_fields=["fate", "run", "mtime_ns"]
+        )
+        self.noted.update(one.path for one, _ in chosen.files)
 
     def _model(self, name: str) -> tuple[LanguageModel | None, str, bool]:
         if not self.context.options.dry_run:
@@ -223,9 +253,9 @@ class RunLoader:
         """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
         options, chosen, stated = self.context.options, run.chosen, run.stated
         visibility = before.visibility if before else settings.CLINBOARD_DEFAULT_VISIBILITY
-        told = [parse_datetime(str(content.about.get("finished_at") or "")) for content in run.contents]
+        told = [_moment(content.about.get("finished_at")) for content in run.contents]
         modified = max(content.entry.mtime_ns for content in run.contents) / 1e9
-        latest = max((_aware(moment) for moment in told if moment), default=None)
+        latest = max((moment for moment in told if moment), default=None)
         protocol = {
             name: value for content in run.contents for name, value in content.about.get("protocol", {}).items()
         }
@@ -278,16 +308,15 @@ class RunLoader:
 
     def _provider_findings(self, run: ReadRun) -> None:
         """What rows say about the provider's model against what the directory says."""
-        ids = Counter(name for content in run.contents for name in content.provider_ids.elements())
-        aliases = ModelAlias.objects.filter(name__in=[*ids, run.stated.model or run.chosen.model]).select_related(
-            "model"
-        )
+        ids = Counter(printable(name) for content in run.contents for name in content.provider_ids.elements())
+        directory = printable(run.stated.model or run.chosen.model)
+        aliases = ModelAlias.objects.filter(name__in=[*ids, directory]).select_related("model")
         models = {alias.name: alias.model for alias in aliases}
-        named = models.get(run.stated.model or run.chosen.model)
+        named = models.get(directory)
         for name, count in ids.items():
             told = models.get(name)
             if told is not None and told != named:
-                text = f"{count} rows were answered by {name!r} ({told}), the directory says {run.chosen.model!r}"
+                text = f"{count} rows were answered by {name!r} ({told}), the directory says {directory!r}"
                 self.context.report.find("warning", "model_differs", run.chosen.path, text)
             elif told is None and named is not None:
                 text = f"{count} rows name the provider id {name!r}, which is no alias of {named}"
@@ -299,7 +328,7 @@ class RunLoader:
         for (code, message), count in kinds.items():
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
-        return {row: gold for _, result in run.results for row, gold in result.task_names.items()}
+        return {printable(row): gold for _, result in run.results for row, gold in result.task_names.items()}
 
     def _compare(self, run: ReadRun) -> list[Comparison]:
         aggregates = [row for _, result in run.results for row in result.aggregates]
@@ -401,9 +430,13 @@ def _as_counts(stated: Stated) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(stated, name)) not in (None, {}, "")}
 
 
-def _aware(moment: datetime.datetime) -> datetime.datetime:
-    # a time without a zone is read as UTC, as the writers of these files mean it
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+def _moment(told: Any) -> datetime.datetime | None:
+    """A time as a file tells it, None when it is none. One without a zone is UTC, as the writers of these files mean it."""
+    try:
+        moment = parse_datetime(str(told))
+        return moment and moment.replace(tzinfo=moment.tzinfo or datetime.UTC).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _is_evaluated(run: Run) -> bool:

@@ -10,7 +10,7 @@ from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context, Known
 from ingest.gold import GoldFile, given_gold, gold_file
-from ingest.load import printable
+from ingest.readers.base import printable
 from ingest.report import NotRun
 from ingest.select import Seen, Selection, Told, select
 from ingest.walk import Entry, Fault, walk

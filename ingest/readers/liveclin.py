@@ -14,11 +14,12 @@ import msgspec
 from evaluation.protocols.base import Answer
 from evaluation.protocols.liveclin import QuestionRow
 from ingest import documents
-from ingest.readers.base import FileContent, Row, Trouble
+from ingest.readers.base import FileContent, Row, Trouble, printable
 from ingest.walk import Entry
 
 # As long as the tables hold them.
 LONGEST = {"model": 500, "dataset": 100}
+_PROTOCOL = ("image_mode", "liveclin_version")
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -96,7 +97,9 @@ def read(
     meta: dict[str, Any] = told if isinstance(told, dict) else {}
     content.about = {
         "finished_at": meta.get("finished_at") or meta.get("started_at"),
-        "protocol": {name: meta[name] for name in ("image_mode", "liveclin_version") if meta.get(name)},
+        "protocol": {
+            name: printable(meta[name]) for name in _PROTOCOL if meta.get(name) and isinstance(meta[name], str)
+        },
         "summary": document.get("summary") or {},
     }
     return content
