@@ -184,6 +184,7 @@ def server(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
         yield running, database
 
 
+@pytest.mark.database
 @pytest.mark.xdist_group("server")
 def test_up_serves_pages_without_tracebacks_and_the_printed_password_opens_the_private_runs(server: Any) -> None:
     running, _ = server
@@ -207,6 +208,7 @@ def test_up_serves_pages_without_tracebacks_and_the_printed_password_opens_the_p
     assert "Aster" in get("/")
 
 
+@pytest.mark.database
 @pytest.mark.xdist_group("server")
 def test_a_second_start_beside_a_running_one_says_that_the_port_is_taken(server: Any, tree: Path) -> None:
     running, database = server
