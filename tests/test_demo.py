@@ -109,7 +109,7 @@ def test_up_loads_the_users_tree_privately_and_nothing_else(tree: Path) -> None:
     assert (loaded.model_name, loaded.visibility, loaded.state) == ("Aster-3-Large", "private", "live")
     assert Score.objects.filter(evaluation__run=loaded).exists()
     assert not ReportedScore.objects.exists() and not Release.objects.filter(name="sample").exists()
-    assert PASSWORD.search(out) and "invented" not in out
+    assert PASSWORD.search(out) and "New runs are private: sign in" in out and "invented" not in out
     before = table_counts()
     run("up", str(tree), "--no-serve")
     assert table_counts() == before
@@ -124,6 +124,7 @@ def test_up_passes_on_gold_links_and_visibility(tree: Path, tmp_path: Path) -> N
     (tree / "llmeval_med").symlink_to(outside)
     choices = ("--gold", str(gold), "--allow-outside", str(outside), "--visibility", "public")
     out = run("up", str(tree), "--no-serve", *choices)
+    assert "sign in to see" not in out
     assert [run.visibility for run in Run.objects.all()] == ["public"]
     assert Run.objects.get().split.gold_missing is False, out
 
