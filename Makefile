@@ -11,7 +11,7 @@ MANAGE = $(BIN)/python manage.py
 help: ## What can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-demo: $(VENV)/.installed .env ## The sample tree on 127.0.0.1:$(PORT), with an administrator
+demo: $(VENV)/.installed .env ## An invented results tree, served on 127.0.0.1 (another port: PORT=8001)
 	@$(MANAGE) demo --port "$(PORT)"
 
 up: $(VENV)/.installed .env ## Your own tree: make up ROOT=/path/to/results [GOLD=..] [ALLOW_OUTSIDE=..] [VISIBILITY=private]
