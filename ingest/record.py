@@ -44,7 +44,9 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
     rows = []
     for one in seen:
         fate, run_id = loader.fates.get(one.path, (selection.refused.get(one.path) or one.kind.name, None))
-        entry = one.entry
+        entry, before = one.entry, context.previous.get(one.path)
+        # a file that cannot be loaded now leaves its run alone; what comes of it later will replace that
+        run_id = run_id or (before.run_id if before else None)
         rows.append(
             SourceFile(
                 source=context.source,
