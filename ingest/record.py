@@ -48,7 +48,9 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
     now: dict[str, Known] = {}
     for one in seen:
         fate, run_id = loader.fates.get(one.path, (selection.refused.get(one.path) or one.kind.name, None))
-        entry = one.entry
+        entry, before = one.entry, context.previous.get(one.path)
+        # a file that cannot be loaded now leaves its run alone; what comes of it later will replace that
+        run_id = run_id or (before.run_id if before else None)
         chain = [list(step) for step in entry.chain]
         stat = entry.size, entry.mtime_ns, signed(entry.inode)
         now[one.path] = Known(entry.physical, chain, *stat, one.kind.name, one.kind.about, fate, run_id, None)
@@ -56,9 +58,9 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
         chain = [list(step) for step in fault.chain]
         now[fault.path] = Known(fault.physical, chain, 0, 0, 0, "", {}, fault.reason, None, None)
     for path in context.previous.keys() - now.keys():
-        before = context.previous[path]
-        if before.missing_since is None:
-            now[path] = before._replace(missing_since=timezone.now())
+        known = context.previous[path]
+        if known.missing_since is None:
+            now[path] = known._replace(missing_since=timezone.now())
     for path in sorted(
         path for path, known in {**context.previous, **now}.items() if known.missing_since and known.run_id
     ):

@@ -156,7 +156,7 @@ class RunLoader:
         runs = set()
         for seen, _ in chosen.files:
             before, run = self.context.previous.get(seen.path), self.context.run_at(seen.path)
-            if before is None or run is None or not same_stat(before, seen.entry):
+            if before is None or run is None or before.fate != "run" or not same_stat(before, seen.entry):
                 return None
             runs.add(run)
         run = runs.pop() if len(runs) == 1 else None
@@ -170,8 +170,7 @@ class RunLoader:
             return None
         if split.gold_missing and not self._all_scored_files_unchanged:
             return None
-        # LiveClin gold is told by the ids of the results, which only reading gives
-        if self.book.has_gold_for(chosen.benchmark) and chosen.benchmark != "liveclin":
+        if self.book.has_gold_for(chosen.benchmark):
             items = self.book.items(chosen, release, None).items
             if items is None or items.split.pk != split.pk:
                 return None

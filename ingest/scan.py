@@ -40,7 +40,8 @@ def look(context: Context) -> list[Seen]:
 
 def _kind(context: Context, entry: Entry) -> Kind | None:
     before = context.previous.get(entry.path)
-    if before is not None and before.kind and same_stat(before, entry):
+    # what was unknown is looked at again: a newer version may know it
+    if before is not None and before.kind not in ("", "unknown") and same_stat(before, entry):
         return Kind(before.kind, before.about)
     try:
         return classify(entry)

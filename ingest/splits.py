@@ -46,10 +46,12 @@ class ItemBook:
     def _find_items(self, chosen: Chosen, release: str, contents: Sequence[FileContent] | None) -> FoundItems:
         benchmark = Benchmark.objects.get(slug=chosen.benchmark)
         spec = BENCHMARKS[chosen.benchmark]
+        loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
         ids = None
         if chosen.benchmark == "liveclin" and contents is not None:
             ids = {row.answer.item for content in contents for row in content.rows}
-        loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
+        elif chosen.benchmark == "liveclin" and loaded is not None:
+            ids = set(loaded.items.values_list("key", flat=True))
         try:
             gold = self.shelf.choose(chosen.benchmark, release, chosen.split, ids)
             specs = gold.items() if gold else []

@@ -132,6 +132,47 @@ def test_a_good_run_is_not_replaced_by_a_file_without_rows(tree: Tree, broken: A
     assert_whole({"glm_4_7"})
 
 
+BETWEEN: dict[str, Callable[[Tree], Any]] = {
+    "empty": lambda tree: tree.bytes(GLM, b""),
+    "broken": lambda tree: tree.text(GLM, "log text\n"),
+    "gold gone bad": lambda tree: tree.text("gold/ehr_bench.json", json.dumps([{**ehr_gold(GOLD)[0], "label": None}])),
+    "other gold": lambda tree: tree.json("gold/ehr_bench.json", ehr_gold({"q1": "no"})),
+    "two claims": lambda tree: tree.bytes(f"{GLM}.gz", gzip.compress((tree.root / GLM).read_bytes())),
+    "gone": lambda tree: (tree.root / GLM).unlink(),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+def test_a_bad_moment_between_two_states_leaves_one_live_run(tree: Tree, between: Callable[[Tree], Any]) -> None:
+    """For example: the file is being written anew while an ingest runs."""
+    ingest(tree)
+    before = scores()
+    between(tree)
+    ingest(tree)
+    assert scores() == before
+    (tree.root / f"{GLM}.gz").unlink(missing_ok=True)
+    tree.json("gold/ehr_bench.json", ehr_gold(GOLD))
+    tree.lines(GLM, [answered("q1", "alpha", "beta")])
+    result = ingest(tree)
+    assert result.code == 0 and result.runs[GLM]["state"] == "replaced"
+    assert Run.objects.filter(state="live").count() == 1
+    assert_whole({"glm_4_7"})
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+def test_a_bad_moment_that_passes_leaves_everything_as_it_was(tree: Tree, between: Callable[[Tree], Any]) -> None:
+    first = ingest(tree)
+    data, before = (tree.root / GLM).read_bytes(), tables()
+    between(tree)
+    ingest(tree)
+    (tree.root / f"{GLM}.gz").unlink(missing_ok=True)
+    tree.json("gold/ehr_bench.json", ehr_gold(GOLD))
+    tree.bytes(GLM, data)
+    result = ingest(tree)
+    assert result.runs[GLM]["id"] == first.runs[GLM]["id"] and result.document["rows_loaded"] == 0
+    assert {name for name, rows in tables().items() if rows != before[name]} <= {"ingest.SourceFile"}
+
+
 def test_a_directory_where_a_file_is_expected(tree: Tree) -> None:
     (tree.root / KIMI).mkdir(parents=True)
     tree.lines(f"{KIMI}/results.jsonl", [answered("q1", "alpha")])

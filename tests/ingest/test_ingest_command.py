@@ -14,6 +14,8 @@ from django.contrib.auth.models import Group, User
 from django.db import OperationalError
 
 from evaluation.models import Run, Score
+from ingest import scan
+from ingest.classify import Kind, classify
 from ingest.management.commands.ingest import gold_option
 from ingest.models import Pass, Source
 from tests.ingest.trees import (
@@ -416,6 +418,17 @@ def test_more_findings_of_a_kind_than_fit_are_counted_the_same_every_time(tree: 
     again = ingest(tree)
     assert again.findings("not_json") == first.findings("not_json")
     assert ingest(tree).document["findings"] == again.document["findings"]
+
+
+def test_what_was_unknown_is_looked_at_again(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unchanged file keeps its kind, but a newer version may know a form that was unknown."""
+    tree.lines(run_path("kimi_k2_5"), [answered("q1", "alpha")])
+    with monkeypatch.context() as older:
+        older.setattr(scan, "classify", lambda entry: Kind("unknown") if "kimi" in entry.path else classify(entry))
+        assert ingest(tree).not_runs == {run_path("kimi_k2_5"): "unknown_form"}
+    assert ingest(tree).runs[run_path("kimi_k2_5")]["state"] == "new"
+    monkeypatch.setattr(scan, "classify", None)
+    assert {run["state"] for run in ingest(tree).runs.values()} == {"unchanged"}
 
 
 # --- options ----------------------------------------------------------------------------------------------------------

@@ -185,6 +185,20 @@ def test_gold_belongs_to_the_release_whose_results_match_its_ids(tree: Tree) -> 
     assert {run["extra"] for run in result.runs.values()} == {0}
 
 
+def test_a_dataset_that_changes_under_the_same_name_is_an_error(tree: Tree) -> None:
+    tree.json("aster.json", live_results("aster", {"PMC1": "ABC", "PMC2": "DEF"}))
+    ingest(tree)
+    before = scores()
+    tree.lines("dataset.jsonl", [live_case("PMC1", "ABC"), live_case("PMC2", "DEA")])
+    result = ingest(tree)
+    (finding,) = result.findings("gold_differs")
+    assert finding["path"] == "dataset.jsonl" and result.not_runs == {"aster.json": "no_gold"}
+    assert (result.code, scores()) == (1, before)
+    tree.lines("dataset.jsonl", [live_case("PMC9", "ABC")])  # of another release altogether
+    result = ingest(tree)
+    assert (result.code, result.runs["aster.json"]["state"]) == (0, "unchanged")
+
+
 def test_gold_of_a_stated_release_serves_that_release_only(tree: Tree) -> None:
     (tree.root / "dataset.jsonl").rename(tree.root.parent / "gold.jsonl")
     tree.json("aster.json", live_results("aster", {"PMC1": "ABC"}))
