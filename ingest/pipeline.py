@@ -1,4 +1,4 @@
-"""The road: walk -> classify -> gold -> select -> read -> score -> load -> report. Each step is a module."""
+"""The road: walk -> classify -> gold -> select -> read -> score -> load -> retire -> report. Each step is a module."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ingest.gold import GoldShelf
 from ingest.models import Pass
 from ingest.record import record
 from ingest.report import Report
+from ingest.retire import retire
 from ingest.runs import RunLoader
 from ingest.scan import choose, gold_files, look, register_models
 from ingest.splits import ItemBook
@@ -33,6 +34,7 @@ def ingest(root: str | os.PathLike[str], options: Options, report: Report | None
         scored = [one for chosen in selection.chosen if chosen.benchmark == "llmeval-med" for one, _ in chosen.files]
         loader = RunLoader(context, ItemBook(context, shelf, scored), selection, seen)
         loader.load_all()
+        retire(context, selection, seen, loader.fates)
         record(context, selection, seen, loader)
     except BaseException as error:
         _note_failure(context, error)
