@@ -1,4 +1,4 @@
-"""The road: walk -> classify -> gold -> select -> read -> score -> load -> report. Each step is a module."""
+"""The road: walk -> classify -> gold -> select -> read -> score -> load -> retire -> report. Each step is a module."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ingest.lock import only_reader
 from ingest.models import Pass
 from ingest.record import record
 from ingest.report import Report
+from ingest.retire import retire
 from ingest.runs import RunLoader
 from ingest.scan import choose, gold_files, look, register_models
 from ingest.splits import ItemBook
@@ -46,6 +47,7 @@ def _read(context: Context, beat: Callable[[], None]) -> None:
     scored = [one for chosen in selection.chosen if chosen.benchmark == "llmeval-med" for one, _ in chosen.files]
     loader = RunLoader(context, ItemBook(context, shelf, scored), selection, seen, beat)
     loader.load_all()
+    retire(context, selection, seen, loader.fates)
     record(context, selection, seen, loader)
 
 

@@ -61,11 +61,6 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
         known = context.previous[path]
         if known.missing_since is None:
             now[path] = known._replace(missing_since=timezone.now())
-    for path in sorted(
-        path for path, known in {**context.previous, **now}.items() if known.missing_since and known.run_id
-    ):
-        text = "was read before and is no longer there: its run stays, marked; put the file back or take the run down"
-        context.report.find("warning", "missing_file", path, text)
     changed = [
         (path, known) for path, known in now.items() if path in loader.noted or context.previous.get(path) != known
     ]
