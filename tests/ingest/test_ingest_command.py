@@ -469,8 +469,8 @@ def test_what_the_tree_takes_off_is_off_the_boards(tree: Tree, change: Any) -> N
     assert live() == {"kimi_k2_5"} and scores().keys() == {"kimi_k2_5"}
     assert Run.objects.get(key=first).state == "superseded"
     after = tables()
-    assert not ingest(tree).findings("retired")
-    assert tables() == after
+    assert not ingest(tree).findings("retired"), "told once"
+    assert {name for name, rows in tables().items() if rows != after[name]} == {"ingest.Finding"}
 
 
 def test_what_is_put_back_counts_again(tree: Tree) -> None:
