@@ -185,7 +185,7 @@ def test_any_label_has_names(label: Any) -> None:
     assert all(isinstance(name, str) and name.strip() for name in gold_names(label))
 
 
-@pytest.mark.skipif(not PACK.exists(), reason="the folder with the official values is not here")
+@pytest.mark.usefixtures("shared")
 def test_notes_of_every_row_of_the_pack() -> None:
     """The public scorers' own counts, text and MM: by what rule each row's answer was taken, or why there is none."""
     compared = 0

@@ -481,7 +481,7 @@ def test_the_fingerprint_follows_the_benchmark_and_its_dimensions() -> None:
 
 # --- the specification's own lines ------------------------------------------------------------------------------------
 
-needs_shared = pytest.mark.skipif(not FORMATS.exists(), reason="the specification is not here")
+needs_shared = pytest.mark.usefixtures("shared")
 BLOCK = re.compile(r"```jsonl\n(.*?)```\n+([^\n]*)", re.S)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.ingest.trees import SHARED, Row, Tree, ingest, live_case, live_results, scores, tables
 
 CONFORMANCE = SHARED / "conformance" / "liveclin"
-needs_shared = pytest.mark.skipif(not CONFORMANCE.exists(), reason="the folder with the official values is not here")
+needs_shared = pytest.mark.usefixtures("shared")
 pytestmark = pytest.mark.django_db
 
 # The blocks of a summary: its key -> our dimension and variant.
