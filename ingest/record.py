@@ -75,7 +75,7 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
 
 def _find_earlier_place(context: Context, loader: RunLoader) -> None:
     """Runs that another source brought in: that tree was moved here (its old place is gone) or copied."""
-    if context.previous:
+    if context.previous or context.source is None:
         return
     runs = [run_id for fate, run_id in loader.fates.values() if fate == "run" and run_id is not None]
     others = Source.objects.filter(files__run__in=runs).exclude(pk=context.source.pk).distinct()

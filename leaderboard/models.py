@@ -61,7 +61,9 @@ class ReportedScore(models.Model):
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="reported")
     mode = models.CharField(max_length=40)
     protocol = models.CharField(max_length=300, blank=True, help_text="As the source words it; empty: not stated.")
-    on_board = models.BooleanField(default=True, help_text="False: another protocol or a side figure, never on the board.")
+    on_board = models.BooleanField(
+        default=True, help_text="False: another protocol or a side figure, never on the board."
+    )
     model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, null=True, related_name="reported")
     group = models.CharField(max_length=200, blank=True, help_text="In place of a model: people, or a mean of models.")
     human = models.BooleanField(default=False)
