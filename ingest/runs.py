@@ -25,6 +25,7 @@ from ingest.readers.base import FileContent, duplicate_counts
 from ingest.report import NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
+from ingest.signs import Signs
 from ingest.splits import ItemBook
 from ingest.summaries import Comparison, Summaries
 
@@ -118,6 +119,7 @@ class RunLoader:
         self._findings(run)
         run.results = evaluate(run.spec, run.items, run.rows)
         run.counts["task_names"] = self._notes(run)
+        self._signs(run)
         run.compared = self._compare(run)
         self._load(run)
         return ""
@@ -302,6 +304,15 @@ class RunLoader:
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
         return {row: gold for _, result in run.results for row, gold in result.task_names.items()}
+
+    def _signs(self, run: ReadRun) -> None:
+        """Signs of trouble in the rows of all files together, one finding a kind."""
+        signs = sum((content.signs for content in run.contents), Signs())
+        found = {row.answer.item for content in run.contents for row in content.rows}
+        for severity, code, message in signs.findings(
+            run.chosen.mode, run.items.specs, found, run.counts["task_names"]
+        ):
+            self.context.report.find(severity, code, run.chosen.path, message)
 
     def _compare(self, run: ReadRun) -> list[Comparison]:
         aggregates = [row for _, result in run.results for row in result.aggregates]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,10 @@ class Message(msgspec.Struct):
     tool_calls: list[Call] | None = None
 
 
+class Images(msgspec.Struct):
+    dropped_image_paths: Any = None
+
+
 class ClinSeekRow(msgspec.Struct):
     qid: Any = None
     run_index: Any = None
@@ -34,6 +39,12 @@ class ClinSeekRow(msgspec.Struct):
     task: Any = None
     label: Any = None
     backend_model_id: Any = None
+    backend_region: Any = None
+    completed: Any = None
+    multimodal_summary: Images | None = None
+    # Only searched, and that seldom: as they stand in the line, empty where the row has none.
+    question: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
     messages: list[Message] | None = None
     # True where the public text scorer would have stopped at this row and lost the whole file.
     odd_shape: bool = False
@@ -53,10 +64,24 @@ class ClinSeekRow(msgspec.Struct):
 
     @property
     def failed(self) -> bool:
-        """The call failed: the row says so by its status or, where it has none, by its stop reason."""
-        return self.status == "error" or (
-            self.status is None and self.stop_reason in ("error", "exception", "exception_before_completion")
-        )
+        """The call failed: the row says so by its status; without one by its stop reason, without either by an error."""
+        if self.status is not None:
+            return self.status == "error"
+        if self.stop_reason is not None:
+            return self.stop_reason in ("error", "exception", "exception_before_completion")
+        return bool(self.error_text)
+
+    @property
+    def error_text(self) -> str:
+        """What the row says of a failed call; empty where it has no such text."""
+        # null is four bytes, an empty text two
+        if len(self.error) < 5:
+            return ""
+        try:
+            text = json.loads(bytes(self.error))
+        except ValueError:
+            return ""
+        return text if isinstance(text, str) else ""
 
     def calls(self) -> Iterator[tuple[int, Call]]:
         """(index of the message, call), from the last message to the first, within a message in written order."""
@@ -95,6 +120,15 @@ def from_dict(row: dict[str, Any]) -> ClinSeekRow:
                 named = Function(name if isinstance(name, str) else None, function.get("arguments"))
             calls.append(Call(call.get("id"), named, call.get("name"), call.get("arguments")))
         messages.append(Message(raw.get("role"), calls))
-    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
+    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id", "backend_region", "completed")
     plain: dict[str, Any] = {key: row.get(key) for key in wanted}
+    plain |= {key: _as_written(row[key]) for key in ("question", "error") if key in row}
+    images = row.get("multimodal_summary")
+    if isinstance(images, dict):
+        plain["multimodal_summary"] = Images(images.get("dropped_image_paths"))
     return ClinSeekRow(**plain, messages=messages, odd_shape=odd)
+
+
+def _as_written(value: Any) -> msgspec.Raw:
+    # only texts are searched; anything else stays unread
+    return msgspec.Raw(json.dumps(value if isinstance(value, str | None) else "").encode())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluation.protocols.base import Answer
+from ingest.signs import Signs
 from ingest.walk import Entry
 
 
@@ -54,6 +55,7 @@ class FileContent:
     troubles: list[Trouble] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     provider_ids: Counter[str] = field(default_factory=Counter)
+    signs: Signs = field(default_factory=Signs)
 
 
 def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:

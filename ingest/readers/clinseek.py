@@ -35,6 +35,7 @@ def read(
         answer = take(row)
         answer.repeat = repeat or answer.repeat
         content.rows.append(Row(answer, file, number, offset, length))
+        content.signs.add(row, answer)
         if isinstance(row.backend_model_id, str):
             content.provider_ids[row.backend_model_id] += 1
     content.sha256, content.size = reader.sha256, reader.size
