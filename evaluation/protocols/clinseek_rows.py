@@ -34,17 +34,17 @@ class Images(msgspec.Struct):
 class ClinSeekRow(msgspec.Struct):
     qid: Any = None
     run_index: Any = None
-    status: Any = None
-    stop_reason: Any = None
-    task: Any = None
-    label: Any = None
-    backend_model_id: Any = None
     backend_region: Any = None
     completed: Any = None
     multimodal_summary: Images | None = None
     # Only searched, and that seldom: as they stand in the line, empty where the row has none.
     question: msgspec.Raw = msgspec.Raw()
     error: msgspec.Raw = msgspec.Raw()
+    status: Any = None
+    stop_reason: Any = None
+    task: Any = None
+    label: Any = None
+    backend_model_id: Any = None
     messages: list[Message] | None = None
     # True where the public text scorer would have stopped at this row and lost the whole file.
     odd_shape: bool = False
@@ -120,15 +120,18 @@ def from_dict(row: dict[str, Any]) -> ClinSeekRow:
                 named = Function(name if isinstance(name, str) else None, function.get("arguments"))
             calls.append(Call(call.get("id"), named, call.get("name"), call.get("arguments")))
         messages.append(Message(raw.get("role"), calls))
-    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id", "backend_region", "completed")
+    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
     plain: dict[str, Any] = {key: row.get(key) for key in wanted}
-    plain |= {key: _as_written(row[key]) for key in ("question", "error") if key in row}
+    return ClinSeekRow(**plain, **_told(row), messages=messages, odd_shape=odd)
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """The fields that no score needs. Of the texts that are only searched anything but a text stays unread."""
+    fields = {key: row.get(key) for key in ("backend_region", "completed")}
+    for key in ("question", "error"):
+        if isinstance(row.get(key), str):
+            fields[key] = msgspec.Raw(json.dumps(row[key]).encode())
     images = row.get("multimodal_summary")
     if isinstance(images, dict):
-        plain["multimodal_summary"] = Images(images.get("dropped_image_paths"))
-    return ClinSeekRow(**plain, messages=messages, odd_shape=odd)
-
-
-def _as_written(value: Any) -> msgspec.Raw:
-    # only texts are searched; anything else stays unread
-    return msgspec.Raw(json.dumps(value if isinstance(value, str | None) else "").encode())
+        fields["multimodal_summary"] = Images(images.get("dropped_image_paths"))
+    return fields
