@@ -21,7 +21,7 @@ _ORIGINS = {
     "one_shot": "one-shot",
     "call_qa_finish": "one-shot",
 }
-_ORIGIN = re.compile("|".join(_ORIGINS))
+_MADE = tuple(_ORIGINS)
 _TOOL_NAMES = ("ehr.finish", "finish")
 _FOUND = ("finish_tool_call", "ok")
 _NOT_FOUND = ("no_prediction", "no_finish_call")
@@ -30,7 +30,8 @@ _UNREADABLE = ("finish_parse_error", "finish_tool_call_non_list", "bad_json_args
 HALF_DONE = 2 / 3
 # A region that answered fewer rows than this share of what the middle region did.
 FEW_ROWS = 1 / 2
-_LONG_ANSWER = 300
+# An answer of more characters is prose; one of fewer is not, however it ends.
+_LONG_ANSWER, _SHORT_ANSWER = 300, 20
 _LONGEST_NAME = 80
 
 _FAULTS = (
@@ -194,21 +195,25 @@ SIGNS = (
 class Signs:
     """The rows of one or more files by shape and by task. Rows that were saved from broken lines are not among them."""
 
-    shapes: Counter[tuple] = field(default_factory=Counter)
-    tasks: Counter[str] = field(default_factory=Counter)
+    shapes: dict[tuple, int] = field(default_factory=dict)
+    tasks: dict[str, int] = field(default_factory=dict)
 
     def add(self, row: ClinSeekRow, answer: Answer) -> None:
         """Count one row with the answer that its benchmark's rules took out of it."""
         name, origin = _last_finish(row)
+        prose = False
+        for text in answer.prediction:
+            if isinstance(text, str) and len(text) > _SHORT_ANSWER and _is_prose(text):
+                prose = True
         images = row.multimodal_summary
-        self.shapes[
+        shape = (
             _word(row.status),
             _word(row.stop_reason),
             row.completed is True,
             bool(row.messages),
             answer.rule,
             bool(answer.prediction),
-            any(map(_is_prose, answer.prediction)),
+            prose,
             name,
             origin,
             _fault(row.error_text) if answer.error else None,
@@ -216,12 +221,16 @@ class Signs:
             # the prompt of a one-shot row holds that text by right
             origin != "one-shot" and b"patient_timeline" in bytes(row.question) and _leaks(bytes(row.question)),
             images is not None and bool(images.dropped_image_paths),
-        ] += 1
+        )
+        self.shapes[shape] = self.shapes.get(shape, 0) + 1
         if isinstance(row.task, str):
-            self.tasks[row.task] += 1
+            self.tasks[row.task] = self.tasks.get(row.task, 0) + 1
 
     def __add__(self, other: Signs) -> Signs:
-        return Signs(self.shapes + other.shapes, self.tasks + other.tasks)
+        shapes, tasks = Counter(self.shapes), Counter(self.tasks)
+        shapes.update(other.shapes)
+        tasks.update(other.tasks)
+        return Signs(shapes, tasks)
 
     def findings(
         self, mode: str, items: Sequence[ItemSpec], found: Collection[str], task_names: Mapping[str, str]
@@ -249,10 +258,11 @@ def _last_finish(row: ClinSeekRow) -> tuple[str | None, str | None]:
     """Name and origin of the last finish call, whatever its namespace."""
     for message in reversed(row.messages or ()):
         for call in reversed(message.tool_calls or ()):
-            name = getattr(call.function, "name", None) or call.name
-            if isinstance(name, str) and "finish" in name.lower():
-                made = _ORIGIN.match(call.id) if isinstance(call.id, str) else None
-                return name, _ORIGINS[made[0]] if made else None
+            name = call.function.name if call.function else call.name
+            if name == "ehr.finish" or (isinstance(name, str) and "finish" in name.lower()):
+                if isinstance(call.id, str) and call.id.startswith(_MADE):
+                    return name, _ORIGINS[next(start for start in _MADE if call.id.startswith(start))]
+                return name, None
     return None, None
 
 
@@ -260,10 +270,8 @@ def _word(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _is_prose(text: object) -> bool:
-    return isinstance(text, str) and (
-        len(text) > _LONG_ANSWER or (text.rstrip()[-1:] in (".", "!", "?", ":") and text.count(" ") >= 4)
-    )
+def _is_prose(text: str) -> bool:
+    return len(text) > _LONG_ANSWER or (text.rstrip()[-1:] in (".", "!", "?", ":") and text.count(" ") >= 4)
 
 
 def _leaks(question: bytes) -> bool:
@@ -318,7 +326,7 @@ def _regions(counts: Counter[Shape]) -> Iterator[tuple[str, str, str]]:
 
 
 def _foreign(
-    tasks: Counter[str], items: Sequence[ItemSpec], task_names: Mapping[str, str], total: int
+    tasks: Mapping[str, int], items: Sequence[ItemSpec], task_names: Mapping[str, str], total: int
 ) -> Iterator[tuple[str, str, str]]:
     known = {name for item in items for dimension, name in item.facets if dimension == "task"} | task_names.keys()
     foreign = Counter({task: count for task, count in tasks.items() if task not in known}) if known else Counter()

@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from evaluation.protocols.base import Answer
 from ingest.signs import Signs
 from ingest.walk import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, gc=False):
     """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream."""
 
     answer: Answer

@@ -182,7 +182,7 @@ def test_both_lanes_of_the_reader_see_the_same_signs(tmp_path: Path) -> None:
     ]
     fast = content_of(tmp_path, rows).signs
     slow = content_of(tmp_path, [{**row, "usage": float("nan")} for row in rows]).signs
-    assert fast == slow and fast.shapes.total() == len(rows)
+    assert fast == slow and sum(fast.shapes.values()) == len(rows)
 
 
 def test_rows_saved_from_broken_lines_are_not_counted(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_row_of_any_shape_is_counted(
     tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any], benchmark: str
 ) -> None:
     content = content_of(tmp_path_factory.mktemp("any"), [{**row, "qid": "q1"}], benchmark)
-    assert content.signs.shapes.total() == len(content.rows) == 1
+    assert sum(content.signs.shapes.values()) == len(content.rows) == 1
     told(content.signs, items=items(ours=1))
 
 
