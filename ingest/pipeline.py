@@ -21,9 +21,13 @@ from ingest.splits import ItemBook
 __all__ = ["CannotIngest", "Options", "ingest"]
 
 
-def ingest(root: str | os.PathLike[str], options: Options) -> Report:
-    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report."""
+def ingest(root: str | os.PathLike[str], options: Options, report: Report | None = None) -> Report:
+    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report.
+
+    A `report` that is given is filled as the ingest goes on: when it is stopped, the runs in it are loaded.
+    """
     context = Context.open(root, options)
+    context.report = report or context.report
     try:
         with _alone(context) as beat:
             context.recall()

@@ -71,19 +71,22 @@ class RunLoader:
         self.selection = selection
         self.summaries = Summaries.beside(selection.chosen, seen)
         self.fates: dict[str, tuple[str, int | None]] = {}
-        self._done = 0
+        self._done = self._rows = 0
         self._total = sum(one.entry.size for chosen in selection.chosen for one, _ in chosen.files)
 
     def load_all(self) -> None:
         for chosen in self.selection.chosen:
-            self.context.options.progress(self._done, self._total, chosen.path)
+            self._watch(chosen.path)
             self.beat()
             reason = self._one(chosen)
             if reason:
                 for one, _ in chosen.files:
                     self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason))
                     self.selection.refused[one.path] = reason
-        self.context.options.progress(self._total, self._total, "")
+        self._watch("")
+
+    def _watch(self, path: str) -> None:
+        self.context.options.progress(self._done, self._total, self._rows, path)
 
     def _one(self, chosen: Chosen) -> str:
         """Load one run. Returns the reason why it became none, or nothing."""
@@ -127,10 +130,11 @@ class RunLoader:
     def _read(self, chosen: Chosen, index: int) -> FileContent:
         seen, repeat = chosen.files[index]
 
-        def progress(count: int) -> None:
-            self._done += count
+        def progress(size: int, rows: int) -> None:
+            self._done += size
+            self._rows += rows
             self.beat()
-            self.context.options.progress(self._done, self._total, seen.path)
+            self._watch(seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
         content = read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
@@ -282,7 +286,10 @@ class RunLoader:
 
     def _provider_findings(self, run: ReadRun) -> None:
         """What rows say about the provider's model against what the directory says."""
-        ids = Counter(name for content in run.contents for name in content.provider_ids.elements())
+        ids: Counter[str] = Counter()
+        for content in run.contents:
+            for name, count in content.provider_ids.items():
+                ids[printable(name)] += count
         aliases = ModelAlias.objects.filter(name__in=[*ids, run.stated.model or run.chosen.model]).select_related(
             "model"
         )
@@ -303,7 +310,7 @@ class RunLoader:
         for (code, message), count in kinds.items():
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
-        return {row: gold for _, result in run.results for row, gold in result.task_names.items()}
+        return {printable(row): gold for _, result in run.results for row, gold in result.task_names.items()}
 
     def _signs(self, run: ReadRun) -> None:
         """Signs of trouble in the rows of all files together, one finding a kind."""

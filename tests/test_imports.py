@@ -14,6 +14,7 @@ PURE = (
     "evaluation/benchmarks",
     "evaluation/protocols",
     "evaluation/statistics.py",
+    "ingest/arrays.py",
     "ingest/classify.py",
     "ingest/config.py",
     "ingest/documents.py",

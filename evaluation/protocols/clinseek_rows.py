@@ -60,7 +60,9 @@ class ClinSeekRow(msgspec.Struct):
     def repeat(self) -> int:
         """1-based; a missing or unreadable run_index means 1."""
         index = self.run_index
-        return index if isinstance(index, int) and not isinstance(index, bool) and index > 0 else 1
+        if isinstance(index, float) and index.is_integer():
+            index = int(index)
+        return index if type(index) is int and 0 < index < 1 << 31 else 1
 
     @property
     def failed(self) -> bool:

@@ -15,7 +15,11 @@ from ingest.walk import Entry
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream."""
+    """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream.
+
+    In a document the bytes at `offset` are the whole of it and `pointer` leads to the answer; in a JSON array of rows they
+    are the element itself, which `pointer` names.
+    """
 
     answer: Answer
     file: int
