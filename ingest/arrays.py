@@ -129,8 +129,8 @@ class _Window:
             except RecursionError as error:
                 raise NoRow("bad_json", "The element is nested too deeply to be read, as is the rest.") from error
             else:
-                # a number at the end of the window may go on behind it
-                if end < len(self._text) or not self._more():
+                # a number at the end of the window may go on behind it: 0 may be 0.5, or 0e1
+                if end < len(self._text) - _NEAR or not self._more():
                     return value, self._pass_to(end)
 
     def _pass_to(self, end: int) -> str:
