@@ -29,7 +29,9 @@ class CannotIngest(Exception):
 
 @dataclass
 class Options:
-    """What the caller asks for. `progress` is told (bytes done, bytes in all, rows read, current file)."""
+    """What the caller asks for. `progress` is told (bytes done, bytes in all, current file), `looked` each
+    file of the tree before that.
+    """
 
     gold: Sequence[tuple[str | None, Path]] = ()
     release: str | None = None
@@ -40,7 +42,8 @@ class Options:
     visibility: str = ""
     owner: Any = None
     team: Any = None
-    progress: Callable[[int, int, int, str], None] = lambda done, total, rows, path: None
+    progress: Callable[[int, int, str], None] = lambda done, total, path: None
+    looked: Callable[[str], None] = lambda path: None
 
 
 class Known(NamedTuple):

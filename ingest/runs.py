@@ -71,22 +71,19 @@ class RunLoader:
         self.selection = selection
         self.summaries = Summaries.beside(selection.chosen, seen)
         self.fates: dict[str, tuple[str, int | None]] = {}
-        self._done = self._rows = 0
+        self._done = 0
         self._total = sum(one.entry.size for chosen in selection.chosen for one, _ in chosen.files)
 
     def load_all(self) -> None:
         for chosen in self.selection.chosen:
-            self._watch(chosen.path)
+            self.context.options.progress(self._done, self._total, chosen.path)
             self.beat()
             reason = self._one(chosen)
             if reason:
                 for one, _ in chosen.files:
                     self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason))
                     self.selection.refused[one.path] = reason
-        self._watch("")
-
-    def _watch(self, path: str) -> None:
-        self.context.options.progress(self._done, self._total, self._rows, path)
+        self.context.options.progress(self._total, self._total, "")
 
     def _one(self, chosen: Chosen) -> str:
         """Load one run. Returns the reason why it became none, or nothing."""
@@ -132,14 +129,12 @@ class RunLoader:
 
         def progress(size: int, rows: int) -> None:
             self._done += size
-            self._rows += rows
+            self.context.report.rows_read += rows
             self.beat()
-            self._watch(seen.path)
+            self.context.options.progress(self._done, self._total, seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
-        content = read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
-        self.context.report.rows_read += content.parsed
-        return content
+        return read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
 
     def _unchanged(self, chosen: Chosen, release: str, stated: Stated) -> Run | None:
         """The run that these files already are, told by stat alone; None when anything could have changed."""

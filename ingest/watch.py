@@ -8,38 +8,48 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from ingest.report import Report
+
 # Seconds between two lines where there is no terminal.
 PACE_S = 5.0
 _LONGEST_PATH = 50
 
 
 class Watch:
-    """Takes progress as `Options.progress` gives it. `say` writes a line; `terminal` is the stream of one, if there is one.
+    """Takes what `Options.progress` and `Options.looked` tell. `say` writes a line; `terminal` is the stream of one, if there
+    is one. Rows are those that the report counts.
 
     Rates are means since the first byte was read; files that are known and not read again are no part of them.
     """
 
     def __init__(
         self,
+        report: Report,
         say: Callable[[str], object],
         terminal: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._say, self._terminal, self._clock = say, terminal, clock
+        self._report, self._say, self._terminal, self._clock = report, say, terminal, clock
         self._bar: tqdm | None = None
         self._last_line = clock()
         self._began: float | None = None
         self._files = self._done = self._read = self._rows = 0
 
-    def update(self, done: int, total: int, rows: int, path: str) -> None:
-        """`done` of `total` bytes and how many rows; without a total a file was looked at."""
-        if not total:
-            self._files += 1
-        elif self._began is None:
+    def looked(self, path: str) -> None:
+        """A file was looked at."""
+        self._files += 1
+        self._tell(0, 0, path)
+
+    def update(self, done: int, total: int, path: str) -> None:
+        """`done` of `total` bytes are dealt with, `path` is the file at hand."""
+        if self._began is None:
             self._began = self._clock()
-        if rows > self._rows:
+        if self._report.rows_read > self._rows:
             self._read += done - self._done
-        self._done, self._rows = done, rows
+        self._done, self._rows = done, self._report.rows_read
+        self._tell(done, total, path)
+
+    def _tell(self, done: int, total: int, path: str) -> None:
         if self._terminal is not None:
             self._draw(done, total, path)
         elif self._clock() - self._last_line >= PACE_S:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         report, failure = Report(), ""
-        watch = Watch(self.stderr.write, sys.stderr if self.stderr.isatty() else None)
+        watch = Watch(report, self.stderr.write, sys.stderr if self.stderr.isatty() else None)
         try:
             ingest(options["root"], self._options(options, watch), report)
         except CannotIngest as error:
@@ -109,6 +109,7 @@ class Command(BaseCommand):
             owner=owner,
             team=team,
             progress=watch.update,
+            looked=watch.looked,
         )
 
     def _print(self, report: Report, dry_run: bool) -> None:
