@@ -1,4 +1,7 @@
-"""The Celery application. Workers must use `--pool threads` or `solo`: Polars and fork do not go together."""
+"""The Celery application. Workers must use `--pool threads` or `solo`: Polars and fork do not go together.
+
+Web server and workers load it; commands that read trees do not, for it takes 20 MB. What queues a task elsewhere imports it.
+"""
 
 import os
 

@@ -35,8 +35,10 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "csp",
-    "ninja",
 ]
+# The library of the API takes 15 MB, and reading a tree needs no pages.
+if sys.argv[1:2] != ["ingest"]:
+    INSTALLED_APPS.append("ninja")
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

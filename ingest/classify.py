@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import posixpath
 import re
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ingest import documents, lines
+from ingest.arrays import ArrayReader
 from ingest.readers import liveclin, llmeval_med
 from ingest.walk import Entry
 
@@ -21,7 +23,6 @@ _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz|\.zst)?$", re.IGNORECASE)
 _DOCUMENT = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _HEAD_ROWS = 5
 _LONGEST_HEAD = 64 << 20
-_NO_LINES = "a JSON array of result rows; one object a line is expected"
 
 Keys = dict[str, msgspec.Raw]
 
@@ -40,6 +41,8 @@ def classify(entry: Entry) -> Kind:
     """Look into a file, at most a few lines or, of one JSON document, its top-level keys. OSError passes through."""
     base = posixpath.basename(entry.path)
     try:
+        if (_LINES.search(base) or _DOCUMENT.search(base)) and (kind := _told_by_its_start(entry, base)) is not None:
+            return kind
         if _LINES.search(base):
             return _lines_kind(entry, base)
         if _DOCUMENT.search(base):
@@ -49,26 +52,30 @@ def classify(entry: Entry) -> Kind:
     return Kind("summary_text" if base in ("summary.md", "summary.txt") else "other")
 
 
+def _told_by_its_start(entry: Entry, base: str) -> Kind | None:
+    start = lines.start(entry.real)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Kind("unknown", {"message": "the text is UTF-16: save it as UTF-8"})
+    if start.startswith(b"version https://git-lfs"):
+        return Kind("lfs_pointer")
+    return _array_kind(entry, base) if lines.starts_array(start) else None
+
+
 def _lines_kind(entry: Entry, base: str) -> Kind:
     if entry.size == 0:
         return Kind("unknown", {"message": "the file is empty"})
-    seen_object = seen_array = False
+    seen_object = False
     for line in lines.head(entry.real, _HEAD_ROWS, _LONGEST_HEAD):
-        if line.startswith(b"version https://git-lfs"):
-            return Kind("lfs_pointer")
         keys = top_level(line)
         if keys is None and (rows := lines.recover(line)):
             keys = _raw_values(rows[0][2])
         if keys is None:
-            seen_array |= line.startswith(b"[") and b"{" in line
             continue
         seen_object = True
         if (kind := _row_kind(keys, base)) is not None:
             return kind
     if re.match(r"input(_steal_\d+)?\.", base):
         return Kind("driver_input")
-    if seen_array and not seen_object:
-        return Kind("array", {"message": _NO_LINES})
     # a results file whose first lines are all broken is still a results file: its name decides
     if not seen_object and re.match(r"(results|merged_unique)", base):
         return Kind("results")
@@ -147,10 +154,8 @@ def _document_kind(entry: Entry, base: str) -> Kind:
     text = documents.read_whole(entry.real)
     if not text.strip():
         return Kind("unknown", {"message": "the file is empty"})
-    if text.startswith(b"version https://git-lfs"):
-        return Kind("lfs_pointer")
     if text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-        return _array_kind(text, base)
+        return Kind("unknown", {"message": "a JSON array of no known form"})
     keys = top_level(text)
     if keys is None:
         rows = text.split(b"\n", 1)
@@ -161,19 +166,10 @@ def _document_kind(entry: Entry, base: str) -> Kind:
     return _object_kind(keys, text, base)
 
 
-def _array_kind(text: bytes, base: str) -> Kind:
-    try:
-        rows = msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"), type=list[msgspec.Raw])
-    except (ValueError, RecursionError):
-        try:
-            rows = [_raw(row) for row in documents.loads(text)]
-        except (ValueError, RecursionError):
-            return Kind("unknown", {"message": "not one JSON document"})
-    for row in rows[:_HEAD_ROWS]:
-        keys = top_level(bytes(row))
-        if keys is not None and (kind := _row_kind(keys, base)) is not None:
-            if kind.name == "results":
-                return Kind("array", {"message": _NO_LINES})
+def _array_kind(entry: Entry, base: str) -> Kind:
+    reader = ArrayReader(entry.real, dict, slow=lambda row: row, max_line=_LONGEST_HEAD)
+    for _, _, _, row in itertools.islice(reader, _HEAD_ROWS):
+        if (kind := _row_kind(_raw_values(row), base)) is not None:
             return Kind(kind.name, {**kind.about, "form": "array"})
     return Kind("unknown", {"message": "a JSON array of no known form"})
 

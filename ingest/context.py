@@ -29,7 +29,9 @@ class CannotIngest(Exception):
 
 @dataclass
 class Options:
-    """What the caller asks for. `progress` is told (bytes done, bytes in all, current file)."""
+    """What the caller asks for. `progress` is told (bytes done, bytes in all, current file), `looked` each
+    file of the tree before that.
+    """
 
     gold: Sequence[tuple[str | None, Path]] = ()
     release: str | None = None
@@ -41,6 +43,7 @@ class Options:
     owner: Any = None
     team: Any = None
     progress: Callable[[int, int, str], None] = lambda done, total, path: None
+    looked: Callable[[str], None] = lambda path: None
 
 
 class Known(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import zstandard
+from ingest import lines
 
 BOM = b"\xef\xbb\xbf"
 
@@ -52,15 +51,14 @@ def _integer(digits: str) -> int | float:
 
 
 def unpack(stored: bytes) -> bytes:
-    """The bytes of a file as they were before gzip or zstd, told by its first bytes. ValueError when damaged."""
-    try:
-        if stored.startswith(b"\x1f\x8b"):
-            return gzip.decompress(stored)
-        if stored.startswith(b"\x28\xb5\x2f\xfd"):
-            return zstandard.ZstdDecompressor().decompressobj().decompress(stored)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise ValueError(f"the archive is damaged: {error}") from error
-    return stored
+    """The bytes of a file as they were before gzip or zstd, told by its first bytes. ValueError when damaged or cut."""
+    archive = lines.unpacked(io.BufferedReader(io.BytesIO(stored)))
+    if archive is None:
+        return stored
+    data = archive.readall()
+    if archive.damage:
+        raise ValueError(archive.damage)
+    return data
 
 
 def read_whole(path: str) -> bytes:

@@ -7,6 +7,7 @@ why. A bad line costs that line, never the file.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -35,6 +36,7 @@ FEED = 1024
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 _OBJECT = re.compile(r'\{\s*"')
 _NO_SPACE = re.compile(r"[^ \t\r\n]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -81,6 +83,7 @@ class LineReader(Generic[T]):
         self.slow = slow
         self.max_line = max_line
         self._decode = msgspec.json.Decoder(row_type).decode
+        self._stored: _Hashed | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -92,18 +95,24 @@ class LineReader(Generic[T]):
         self.bad_lines = 0
         self.longest = 0  # bytes of the longest line without its LF
         self.bom = False
-        self.crlf = False  # any line ends in CR LF
+        self.crlf = 0  # lines that end in CR LF
         self.final_newline = False  # also for an empty file
         self.nan_rows = 0  # rows of the slow lane with NaN or Infinity
         self.surrogate_rows = 0  # rows of the slow lane with a lone surrogate
+        self.invalid_rows = 0  # rows with bytes that are not UTF-8 in a part that was not asked for
         self.bad: list[Bad] = []
+
+    @property
+    def taken(self) -> int:
+        """Stored bytes read so far, a buffer ahead of the rows."""
+        return self._stored.size if self._stored else 0
 
     def __iter__(self) -> Iterator[tuple[int, int, int, T]]:
         self._clear()
         with open(self.path, "rb", buffering=0) as file:
-            stored = _Hashed(file)
+            stored = self._stored = _Hashed(file)
             source = io.BufferedReader(stored, BUFFER)
-            archive = _archive(source)
+            archive = unpacked(source)
             yield from self._rows(io.BufferedReader(archive, BUFFER) if archive else source, archive)
             while source.read(BUFFER):  # what lies behind the damage of an archive
                 pass
@@ -113,8 +122,8 @@ class LineReader(Generic[T]):
         decode, max_line = self._decode, self.max_line
         self.bom = stream.peek(3)[:3] == _BOM
         offset = len(stream.read(3)) if self.bom else 0
-        lines = parsed = longest = 0
-        crlf = ended = False
+        lines = parsed = longest = crlf = 0
+        ended = False
         try:
             for line in iter(partial(stream.readline, max_line + 2), b""):
                 lines += 1
@@ -125,7 +134,7 @@ class LineReader(Generic[T]):
                     longest = length
                 if ended and length and line[length - 1] == 13:
                     length -= 1
-                    crlf = True
+                    crlf += 1
                 if length > max_line:
                     size, ended = _pass_over(stream, size, ended)
                     length = size - ended
@@ -136,6 +145,8 @@ class LineReader(Generic[T]):
                 else:
                     try:
                         row = decode(line)
+                        if not line.isascii() and not _is_utf8(line):
+                            self.invalid_rows += 1
                     except Exception:
                         row = self._slow_lane(lines, offset, length, line, ended, archive)
                 del line  # before the next one is read: two long ones need not fit at once
@@ -171,7 +182,7 @@ class LineReader(Generic[T]):
             fault = _fault(text, error, ended)
             if fault[0] == "truncated_last_line" and archive and archive.damage:
                 fault = "truncated_archive", f"{archive.damage} This line breaks off there."
-        except _NoRow as error:
+        except NoRow as error:
             fault = error.args
         except ValueError:  # Python refuses to read integers of thousands of digits
             fault = "bad_json", "The line holds a number of too many digits to be read."
@@ -185,19 +196,22 @@ class LineReader(Generic[T]):
             constants.append(name)
             return float(name)
 
-        value = json.loads(text, parse_constant=constant)
+        return self._take(json.loads(text, parse_constant=constant), text, bool(constants))
+
+    def _take(self, value: Any, text: str, has_nan: bool) -> T:
+        """The row of what Python's parser made of `text`. Raises NoRow."""
         if not isinstance(value, dict):
-            raise _NoRow("not_an_object", "The line is valid JSON but no object, so it is no row.")
+            raise NoRow("not_an_object", "It is valid JSON but no object, so it is no row.")
         try:
             row = self.slow(value)
         except (ValueError, TypeError) as error:
-            raise _NoRow("bad_row", f"The row cannot be used: {error}.") from error
-        self.nan_rows += bool(constants)
+            raise NoRow("bad_row", f"The row cannot be used: {error}.") from error
+        self.nan_rows += has_nan
         self.surrogate_rows += bool(_SURROGATE.search(text)) and _has_lone_surrogate(value)
         return row
 
 
-class _NoRow(Exception):
+class NoRow(Exception):
     """Valid JSON that is no row: reason and message."""
 
 
@@ -223,7 +237,7 @@ def head(path: str | os.PathLike[str], count: int, longest: int) -> Iterator[byt
     It ends before a line of more than `longest` bytes and where an archive is damaged. OSError passes through.
     """
     with open(path, "rb") as source:
-        archive = _archive(source)
+        archive = unpacked(source)
         stream = io.BufferedReader(archive, BUFFER) if archive else source
         if stream.peek(3)[:3] == _BOM:
             stream.read(3)
@@ -233,13 +247,39 @@ def head(path: str | os.PathLike[str], count: int, longest: int) -> Iterator[byt
                 yield stripped
 
 
+def start(path: str | os.PathLike[str], count: int = 4096) -> bytes:
+    """The first bytes of a file, unpacked; fewer where it is shorter. OSError passes through."""
+    with open(path, "rb") as source:
+        archive = unpacked(source)
+        return io.BufferedReader(archive, FEED).read(count) if archive else source.read(count)
+
+
+def holds_array(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is one JSON array of objects, by how it starts. OSError passes through."""
+    return starts_array(start(path))
+
+
+def starts_array(text: bytes) -> bool:
+    """Whether a file that starts like this is one JSON array of objects. A whole array on a line before others is a line."""
+    if not _ARRAY.match(text):
+        return False
+    first, _, others = text.partition(b"\n")
+    if not others.strip():
+        return True
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
 def read_bytes(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
     """The `length` bytes at `offset` of the file, in an archive of its unpacked stream (unpacked up to there).
 
     Raises EOFError when the file does not reach that far, OSError when it cannot be read.
     """
     with open(path, "rb") as source:
-        archive = _archive(source)
+        archive = unpacked(source)
         if archive is None:
             source.seek(offset)
             data = source.read(length)
@@ -251,6 +291,17 @@ def read_bytes(path: str | os.PathLike[str], offset: int, length: int) -> bytes:
     if len(data) < length:
         raise EOFError(f"{os.fspath(path)} ends before the place asked for; it was changed or cut since it was read.")
     return data
+
+
+def _is_utf8(line: bytes) -> bool:
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        # in pieces: as text a long line may take four times its bytes
+        for at in range(0, len(line), BUFFER):
+            decode(line[at : at + BUFFER], at + BUFFER >= len(line))
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text(body: bytes) -> str:
@@ -358,7 +409,8 @@ class _Hashed(io.RawIOBase):
         return count
 
 
-def _archive(source: io.BufferedReader[Any]) -> _Unpacked | None:
+def unpacked(source: io.BufferedReader[Any]) -> _Unpacked | None:
+    """The unpacked stream of a gzip or zstd archive, told by its first bytes; None for anything else."""
     magic = source.peek(4)[:4]
     if magic.startswith(_GZIP):
         return _Unpacked(source, partial(zlib.decompressobj, zlib.MAX_WBITS | 16))

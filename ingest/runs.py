@@ -26,6 +26,7 @@ from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
+from ingest.signs import Signs
 from ingest.splits import ItemBook
 from ingest.summaries import Comparison, Summaries
 
@@ -134,6 +135,7 @@ class RunLoader:
         self._findings(run)
         run.results = evaluate(run.spec, run.items, run.rows)
         run.counts["task_names"] = self._notes(run)
+        self._signs(run)
         run.compared = self._compare(run)
         self._load(run)
         return ""
@@ -141,15 +143,14 @@ class RunLoader:
     def _read(self, chosen: Chosen, index: int) -> FileContent:
         seen, repeat = chosen.files[index]
 
-        def progress(count: int) -> None:
-            self._done += count
+        def progress(size: int, rows: int) -> None:
+            self._done += size
+            self.context.report.rows_read += rows
             self.beat()
             self.context.options.progress(self._done, self._total, seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
-        content = read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
-        self.context.report.rows_read += content.parsed
-        return content
+        return read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
 
     def _unchanged(self, chosen: Chosen, release: str, stated: Stated) -> Run | None:
         """The run that these files already are, told by stat alone; None when anything could have changed."""
@@ -307,7 +308,10 @@ class RunLoader:
 
     def _provider_findings(self, run: ReadRun) -> None:
         """What rows say about the provider's model against what the directory says."""
-        ids = Counter(printable(name) for content in run.contents for name in content.provider_ids.elements())
+        ids: Counter[str] = Counter()
+        for content in run.contents:
+            for name, count in content.provider_ids.items():
+                ids[printable(name)] += count
         directory = printable(run.stated.model or run.chosen.model)
         aliases = ModelAlias.objects.filter(name__in=[*ids, directory]).select_related("model")
         models = {alias.name: alias.model for alias in aliases}
@@ -328,6 +332,15 @@ class RunLoader:
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
         return {printable(row): gold for _, result in run.results for row, gold in result.task_names.items()}
+
+    def _signs(self, run: ReadRun) -> None:
+        """Signs of trouble in the rows of all files together, one finding a kind."""
+        signs = sum((content.signs for content in run.contents), Signs())
+        found = {row.answer.item for content in run.contents for row in content.rows}
+        for severity, code, message in signs.findings(
+            run.chosen.mode, run.items.specs, found, run.counts["task_names"]
+        ):
+            self.context.report.find(severity, code, run.chosen.path, message)
 
     def _compare(self, run: ReadRun) -> list[Comparison]:
         aggregates = [row for _, result in run.results for row in result.aggregates]

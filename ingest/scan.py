@@ -25,6 +25,7 @@ def look(context: Context) -> list[Seen]:
             _fault(context, entry)
             continue
         context.report.files_seen += 1
+        context.options.looked(entry.path)
         if entry.real not in kinds:
             kind = _kind(context, entry)
             if kind is None:

@@ -14,9 +14,9 @@ from ingest.walk import Entry
 
 BENCHMARK_DIRECTORIES = {"ehr_bench": "ehr-bench", "agent_ehr_bench": "agent-ehr-bench", "mm_bench": "mm-bench"}
 MODES = ("agentic", "oneshot")
-_MAIN = re.compile(r"(?P<stem>results|merged_unique)\.(jsonl|ndjson)(\.gz|\.zst)?$")
+_MAIN = re.compile(r"(?P<stem>results|merged_unique)\.(jsonl|ndjson|json)(\.gz|\.zst)?$")
 # Kinds of content that need a word when they do not become a run.
-LISTED = {"results", "repaired", "derived", "scored", "operational", "driver_input", "liveclin", "llmeval", "array"}
+LISTED = {"results", "repaired", "derived", "scored", "operational", "driver_input", "liveclin", "llmeval"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Selection:
 
 def _place_of_rows(seen: Seen) -> Place | None:
     """The place of a file that holds rows of a run, or should by its name."""
-    return seen.place if seen.kind.name in ("results", "array") or _MAIN.match(seen.base) else None
+    return seen.place if seen.kind.name == "results" or _MAIN.match(seen.base) else None
 
 
 def _in_smoke_directory(seen: Seen) -> bool:
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
     ("retried", "the canonical directory beside it wins", _is_retried),
     ("steal_copy", "rows that an idle worker took over", _is_steal_copy),
     ("shard", "part of a run that lies merged one level up", _is_shard),
-    ("unknown_form", "none of the known forms", lambda seen: seen.kind.name in ("array", "unknown", "lfs_pointer")),
+    ("unknown_form", "none of the known forms", lambda seen: seen.kind.name in ("unknown", "lfs_pointer")),
 )
 
 
@@ -238,8 +238,14 @@ def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told:
         return (not main, raw, len(seen.entry.chain) if not raw else 0, seen.path)
 
     places: list[tuple[Seen, Place, str]] = []
-    for seen in _one_path_each(files, result, rank):
+    paths = _one_path_each(files, result, rank)
+    beside_lines = {posixpath.dirname(seen.path) for seen in paths if _MAIN.match(seen.base) and not _is_array(seen)}
+    for seen in paths:
         place = seen.place
+        if _is_array(seen) and posixpath.dirname(seen.path) in beside_lines and not told.wins(seen.path):
+            # runners write lines; an array beside them was made from them later
+            result.refused[seen.path] = "derived"
+            continue
         match = _MAIN.match(place.rest[0]) if place is not None and len(place.rest) == 1 else None
         if place is not None and match is not None:
             places.append((seen, place, match["stem"]))
@@ -263,9 +269,15 @@ def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told:
         found = _one_of(claims, result, told, f"{model} on {benchmark} {split} ({mode})", "shard")
         if found is not None:
             merged = found.base.startswith("merged_unique")
-            why = f"{'merged file' if merged else 'results.jsonl'} of the model's directory"
+            name = "merged file" if merged else "results.json" if _is_array(found) else "results.jsonl"
+            why = f"{name} of the model's directory"
             why += ", reached through a link" if found.entry.chain else ""
+            why += ", a JSON array" if _is_array(found) else ""
             result.chosen.append(Chosen(benchmark, None, split, mode, model, [(found, None)], why, archived))
+
+
+def _is_array(seen: Seen) -> bool:
+    return seen.kind.about.get("form") == "array"
 
 
 def _split_of(place: Place) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,9 +30,19 @@ class Message(msgspec.Struct):
     tool_calls: list[Call] | None = None
 
 
+class Images(msgspec.Struct):
+    dropped_image_paths: Any = None
+
+
 class ClinSeekRow(msgspec.Struct):
     qid: Any = None
     run_index: Any = None
+    backend_region: Any = None
+    completed: Any = None
+    multimodal_summary: Images | None = None
+    # Only searched, and that seldom: as they stand in the line, empty where the row has none.
+    question: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
     status: Any = None
     stop_reason: Any = None
     task: Any = None
@@ -63,10 +74,24 @@ class ClinSeekRow(msgspec.Struct):
 
     @property
     def failed(self) -> bool:
-        """The call failed: the row says so by its status or, where it has none, by its stop reason."""
-        return self.status == "error" or (
-            self.status is None and self.stop_reason in ("error", "exception", "exception_before_completion")
-        )
+        """The call failed: the row says so by its status; without one by its stop reason, without either by an error."""
+        if self.status is not None:
+            return self.status == "error"
+        if self.stop_reason is not None:
+            return self.stop_reason in ("error", "exception", "exception_before_completion")
+        return bool(self.error_text)
+
+    @property
+    def error_text(self) -> str:
+        """What the row says of a failed call; empty where it has no such text."""
+        # null is four bytes, an empty text two
+        if len(self.error) < 5:
+            return ""
+        try:
+            text = json.loads(bytes(self.error))
+        except ValueError:
+            return ""
+        return text if isinstance(text, str) else ""
 
     def calls(self) -> Iterator[tuple[int, Call]]:
         """(index of the message, call), from the last message to the first, within a message in written order."""
@@ -85,6 +110,8 @@ def from_dict(row: dict[str, Any]) -> ClinSeekRow:
     built = ClinSeekRow()
     for key in ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id"):
         setattr(built, key, row.get(key))
+    for key, value in _told(row).items():
+        setattr(built, key, value)
     raw = row.get("messages", UNSET)
     if raw is UNSET or raw is None:
         built.messages = raw
@@ -118,3 +145,15 @@ def _call(raw: Any) -> tuple[Call | None, bool]:
     known = name is UNSET or name is None or isinstance(name, str)
     call.function = Function(name if known else UNSET, function.get("arguments", UNSET))
     return call, not known
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """The fields that no score needs. Of the texts that are only searched anything but a text stays unread."""
+    fields = {key: row.get(key) for key in ("backend_region", "completed")}
+    for key in ("question", "error"):
+        if isinstance(row.get(key), str):
+            fields[key] = msgspec.Raw(json.dumps(row[key]).encode())
+    images = row.get("multimodal_summary")
+    if isinstance(images, dict):
+        fields["multimodal_summary"] = Images(images.get("dropped_image_paths"))
+    return fields

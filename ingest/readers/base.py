@@ -7,7 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from evaluation.protocols.base import Answer
+from ingest.signs import Signs
 from ingest.walk import Entry
 
 
@@ -16,9 +19,12 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream."""
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream.
+
+    In a document the bytes at `offset` are the whole of it and `pointer` leads to the answer; in a JSON array of rows they
+    are the element itself, which `pointer` names.
+    """
 
     answer: Answer
     file: int
@@ -59,6 +65,7 @@ class FileContent:
     troubles: list[Trouble] = field(default_factory=list)
     about: dict[str, Any] = field(default_factory=dict)
     provider_ids: Counter[str] = field(default_factory=Counter)
+    signs: Signs = field(default_factory=Signs)
 
 
 def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:

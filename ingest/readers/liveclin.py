@@ -75,7 +75,7 @@ def read(
     file: int,
     repeat: int | None,
     take: Callable[[QuestionRow], Answer],
-    progress: Callable[[int], None],
+    progress: Callable[[int, int], None],
 ) -> FileContent:
     """Read one results document. ValueError says where it does not parse; OSError passes through."""
     stored = Path(entry.real).read_bytes()
@@ -91,7 +91,7 @@ def read(
             continue
         row.repeat = repeat or 1
         content.rows.append(Row(take(row), file, 0, 0, len(text), pointer))
-    progress(len(stored))
+    progress(len(stored), len(content.rows))
     content.parsed = len(content.rows)
     told = document.get("meta")
     meta: dict[str, Any] = told if isinstance(told, dict) else {}

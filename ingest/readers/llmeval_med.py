@@ -93,7 +93,7 @@ def read(
     file: int,
     repeat: int | None,
     take: Callable[[ScoredRow], Answer],
-    progress: Callable[[int], None],
+    progress: Callable[[int, int], None],
 ) -> FileContent:
     """Read one scored document as judging run `repeat`. ValueError says where it does not parse; OSError passes through."""
     stored = Path(entry.real).read_bytes()
@@ -106,5 +106,5 @@ def read(
     content.malformed = len(problems)
     content.troubles = [Trouble("error", "bad_row", f"{pointer}: {reason}") for pointer, reason in problems]
     content.parsed = len(content.rows)
-    progress(len(stored))
+    progress(len(stored), len(content.rows))
     return content

@@ -110,7 +110,7 @@ DOCUMENTS = [
     ([AGENT_GOLD], "gold"),
     ({"a": EHR_GOLD, "b": EHR_GOLD}, "gold"),
     (EHR_GOLD, "gold"),
-    ([ROW], "array"),
+    ([ROW], "results"),
     ([{**ROW, "answer": "x"}], "derived"),
     ([PER_QUESTION], "scored"),
     ({"overall": METRICS, "per_task": {}, "per_task_type": {}}, "summary"),
@@ -264,7 +264,7 @@ def test_a_damaged_archive_is_told_and_no_accident(tmp_path: Path) -> None:
     packed = gzip.compress(os.urandom(4000) + lines(ROW).encode())
     assert kind_of(tmp_path, "results.jsonl.gz", packed[:300]).name == "results"
     found = kind_of(tmp_path, "x.json.gz", packed[:300])
-    assert found.name == "unknown" and "damaged" in found.about["message"]
+    assert found.name == "unknown" and "ends early" in found.about["message"]
 
 
 def test_an_unreadable_file_passes_through(tmp_path: Path) -> None:

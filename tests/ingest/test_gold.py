@@ -196,12 +196,18 @@ def test_a_named_link_is_followed_wherever_it_leads(tree: Tree, tmp_path: Path) 
     assert (gold.split, len(gold.items())) == ("smoke20", 2)
 
 
-@pytest.mark.parametrize("name", ["empty", "odd.json", "damaged.json.gz", "nowhere", "cut.json"])
+def test_gold_that_is_cut_off_is_refused_with_its_name_when_it_is_read(tree: Tree) -> None:
+    tree.text("cut.json", json.dumps(ROWS)[:-20])
+    (gold,) = given_gold(None, tree.root / "cut.json")
+    with pytest.raises(ValueError, match=r"cut\.json: .*line 1, column \d+"):
+        gold.items()
+
+
+@pytest.mark.parametrize("name", ["empty", "odd.json", "damaged.json.gz", "nowhere"])
 def test_what_is_no_gold_is_refused_by_name(tree: Tree, name: str) -> None:
     (tree.root / "empty").mkdir()
     tree.json("odd.json", {"hello": "world"})
     tree.bytes("damaged.json.gz", gzip.compress(os.urandom(999))[:500])
-    tree.text("cut.json", json.dumps(ROWS)[:-20])
     with pytest.raises(ValueError, match=name) as refused:
         list(given_gold(None, tree.root / name))
     assert str(refused.value).startswith("--gold ") and "\n" not in str(refused.value)

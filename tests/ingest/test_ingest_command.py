@@ -121,7 +121,7 @@ def test_the_values_of_a_small_tree(tree: Tree) -> None:
         "rows_loaded": 2,
         "not_runs": [],
     }
-    assert result.codes == {"split_size", "missing_items"}
+    assert result.codes == {"split_size", "tasks_missing", "missing_items"}
     assert run["id"] == Run.objects.get().key
 
 
@@ -607,7 +607,7 @@ def test_the_configuration_of_the_tree(tree: Tree) -> None:
     assert result.not_runs == {run_path("kimi_k2_5"): "override"}
     (finding,) = result.findings("override")
     assert "line 2" in finding["message"] and "old prompt" in finding["message"]
-    assert result.codes == {"override", "config_unused", "missing_items"}
+    assert result.codes == {"override", "config_unused", "missing_items", "tasks_missing"}
     run = Run.objects.get()
     assert (run.shots, run.repeats, run.protocol) == (0, [3], {"snapshot": "2026-01"})
     assert {row["protocol"] for row in scores()["glm_4_7"].values()} == {"zero-shot"}

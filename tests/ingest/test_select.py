@@ -58,7 +58,7 @@ REFUSED = {
     "shard": [seen(f"{FULL}/m/us-east-1/results.jsonl"), seen(f"{RAW}/m/us-east-1/results.jsonl")],
     "unknown_form": [
         seen("odd.jsonl", "unknown"),
-        seen(f"{FULL}/m/results.json", "array"),
+        seen(f"{FULL}/m/results.json", "unknown"),
         seen(f"{FULL}/m/results.jsonl", "lfs_pointer"),
         seen(f"{FULL}/m/logs/odd.json", "unknown"),
         seen(f"{FULL}/m_retried/odd.json", "unknown"),

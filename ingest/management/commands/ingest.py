@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
-from tqdm import tqdm
 
 from evaluation.models import Run
 from ingest.pipeline import CannotIngest, Options, ingest
 from ingest.report import Report
+from ingest.watch import Watch
 
 
 def gold_option(text: str) -> tuple[str | None, Path]:
@@ -28,7 +29,7 @@ def gold_option(text: str) -> tuple[str | None, Path]:
 
 
 class Command(BaseCommand):
-    help = "Read a tree of result files: find the runs, load and score them. Exit 0: all loaded; 1: with errors; 2: nothing done."
+    help = "Read a tree of result files: find the runs, load and score them. Exit 0: all loaded; 1: with errors; 2: not finished."
     # the checks import every page and the API: a third of the start-up time and 40 MB that reading a tree has no use for
     requires_system_checks: list[str] = []
 
@@ -62,19 +63,19 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         report, failure = Report(), ""
-        bar = _Bar(quiet=not sys.stderr.isatty())
+        watch = Watch(report, self.stderr.write, sys.stderr if self.stderr.isatty() else None)
         try:
-            ingest(options["root"], self._options(options, bar), report)
+            ingest(options["root"], self._options(options, watch), report)
         except CannotIngest as error:
             failure = str(error)
-        except DatabaseError as error:
-            failure = f"the database refused: {error} (if it is not migrated yet: `manage.py migrate`)"
-        except OSError as error:
-            failure = f"{error.filename or options['root']}: {error.strerror or error}"
         except KeyboardInterrupt:
-            failure = "stopped; runs loaded so far are complete, the rest is untouched"
+            failure = "stopped; nothing was written" if options["dry_run"] else "stopped; what is loaded is complete"
+        except Exception as error:
+            failure = _failure(error, options["root"])
+            if options["traceback"]:
+                self.stderr.write(traceback.format_exc())
         finally:
-            bar.close()
+            watch.close()
         if options["json"]:
             self.stdout.write(json.dumps(report.as_dict(), ensure_ascii=True))
         elif report.runs or not failure:
@@ -85,7 +86,7 @@ class Command(BaseCommand):
         if report.has_errors:
             sys.exit(1)
 
-    def _options(self, options: dict[str, Any], bar: _Bar) -> Options:
+    def _options(self, options: dict[str, Any], watch: Watch) -> Options:
         owner = team = None
         if options["owner"]:
             owner = get_user_model().objects.filter(username=options["owner"]).first()
@@ -107,7 +108,8 @@ class Command(BaseCommand):
             visibility=options["visibility"] or "",
             owner=owner,
             team=team,
-            progress=bar.update,
+            progress=watch.update,
+            looked=watch.looked,
         )
 
     def _print(self, report: Report, dry_run: bool) -> None:
@@ -131,22 +133,11 @@ class Command(BaseCommand):
         )
 
 
-class _Bar:
-    """Progress on standard error: a bar on a terminal, silence elsewhere."""
-
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
-        self.bar: tqdm | None = None
-
-    def update(self, done: int, total: int, path: str) -> None:
-        if self.quiet:
-            return
-        if self.bar is None:
-            self.bar = tqdm(total=total, unit="B", unit_scale=True, file=sys.stderr, leave=False, mininterval=0.2)
-        self.bar.total = total
-        self.bar.set_postfix_str(path[-40:], refresh=False)
-        self.bar.update(done - self.bar.n)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+def _failure(error: Exception, root: Path) -> str:
+    """One line for what nobody foresaw."""
+    said = " ".join(str(error).split())[:500]
+    if isinstance(error, DatabaseError):
+        return f"the database refused: {said} (is it migrated? run `manage.py migrate`)"
+    if isinstance(error, OSError):
+        return f"{error.filename or root}: {error.strerror or said}"
+    return f"{type(error).__name__}: {said}. This is a fault of ClinBoard; --traceback shows where. What is loaded is complete."
