@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from evaluation.facts import insert_rows
+from evaluation.labels import labels_fingerprint
 from evaluation.models import Benchmark, Facet, Item, Release, Split, SplitItem
 from evaluation.protocols.base import ItemSpec
 
@@ -69,11 +70,20 @@ def store_split(
                 f"item {spec.key!r} of {benchmark.slug} {release_name!r} has other gold in another split; "
                 "load it under another name with --release"
             )
+    labels: list[tuple[str, int]] = []
     if split.gold_missing:
+        # what was labelled keeps its labels when its gold comes
+        links = Item.facets.through.objects.filter(item__in=known.values(), facet__labelling__isnull=False)
+        labels = list(links.values_list("item__key", "facet"))
         release.items.filter(pk__in=[item.pk for item in known.values()]).delete()
         known = {}
     _write_items(release, split, [spec for spec in specs if spec.key not in known], specs)
+    if labels:
+        ids = dict(release.items.values_list("key", "pk"))
+        kept = [(ids[key], facet) for key, facet in labels if key in ids]
+        insert_rows(Item.facets.through, ("item_id", "facet_id"), kept)
     split.fingerprint, split.rankable, split.gold_missing = fingerprint, rankable, gold_missing
+    split.labels_fingerprint = labels_fingerprint(split)
     split.expected_items = sum(spec.scored for spec in specs)
     split.save()
     parts = release.splits.order_by("name").values_list("name", "fingerprint")
@@ -93,6 +103,7 @@ def _write_items(release: Release, split: Split, new: Sequence[ItemSpec], specs:
         batch_size=500,
     )
     wanted = {pair for spec in new for pair in spec.facets}
+    release.labellings.filter(dimension__in={dimension for dimension, _ in wanted}).delete()  # gold goes first
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
     made = [Facet(release=release, dimension=pair[0], name=pair[1]) for pair in sorted(wanted - set(have))]
     Facet.objects.bulk_create(made, batch_size=500)
@@ -107,17 +118,17 @@ def _write_items(release: Release, split: Split, new: Sequence[ItemSpec], specs:
 
 def load_items(split: Split) -> SplitItems:
     """A split's items in canonical order, with their facets. Three queries, whatever the size."""
-    facets: dict[int, list[tuple[str, str]]] = {}
+    facets: dict[tuple[int, bool], list[tuple[str, str]]] = {}
     links = Item.facets.through.objects.filter(item__splits=split).order_by("pk")
-    for item_id, dimension, name in links.values_list("item_id", "facet__dimension", "facet__name"):
-        facets.setdefault(item_id, []).append((dimension, name))
+    fields = ("item_id", "facet__dimension", "facet__name", "facet__labelling_id")
+    for item_id, dimension, name, labelling in links.values_list(*fields):
+        facets.setdefault((item_id, labelling is not None), []).append((dimension, name))
     specs: list[ItemSpec] = []
     ids: dict[str, int] = {}
     rows: Any = SplitItem.objects.filter(split=split).order_by("position").select_related("item")
     for row in rows:
         item = row.item
         ids[item.key] = item.pk
-        specs.append(
-            ItemSpec(item.key, item.case, item.cluster, item.gold, tuple(facets.get(item.pk, ())), item.scored)
-        )
+        gold, labels = (tuple(facets.get((item.pk, own), ())) for own in (False, True))
+        specs.append(ItemSpec(item.key, item.case, item.cluster, item.gold, gold, item.scored, labels))
     return SplitItems(split, specs, ids)

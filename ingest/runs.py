@@ -158,6 +158,8 @@ class RunLoader:
             if items is None or items.split.pk != split.pk:
                 return None
             run.split = items.split
+        else:
+            self.book.label(split)
         return run if _is_evaluated(run) else None
 
     # --- into the tables ---------------------------------------------------------------------------------------------
@@ -406,7 +408,12 @@ def _aware(moment: datetime.datetime) -> datetime.datetime:
 
 
 def _is_evaluated(run: Run) -> bool:
-    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold."""
+    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels."""
     wanted = {(e.name, e.fingerprint) for e in BENCHMARKS[run.split.release.benchmark.slug].evaluators}
-    have = Evaluation.objects.filter(run=run, current=True, gold_fingerprint=run.split.fingerprint)
+    have = Evaluation.objects.filter(
+        run=run,
+        current=True,
+        gold_fingerprint=run.split.fingerprint,
+        labels_fingerprint=run.split.labels_fingerprint,
+    )
     return wanted <= set(have.values_list("evaluator__name", "evaluator__fingerprint"))
