@@ -236,7 +236,10 @@ class Run(models.Model):
         null=True, blank=True, help_text="When the answers were finished, as far as stated."
     )
     loaded_at = models.DateTimeField(default=timezone.now)
-    why = models.CharField(max_length=300, blank=True, help_text="Why this file was selected.")
+    why = models.TextField(blank=True, help_text="Why this file was selected.")
+    stated = models.JSONField(
+        default=dict, blank=True, help_text="What a clinboard.yaml says of it: its name, sha256, and value and line."
+    )
     counts = models.JSONField(default=dict)
 
     objects = RunQuerySet.as_manager()

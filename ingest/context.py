@@ -58,6 +58,7 @@ class Known(NamedTuple):
     kind: str
     about: dict[str, Any]
     fate: str
+    why: str
     run_id: int | None
     missing_since: datetime.datetime | None
 

@@ -31,6 +31,7 @@ class NotRun:
     path: str
     physical: str
     reason: str
+    why: str
 
 
 @dataclass
@@ -104,6 +105,7 @@ def run_entry(
     physical: str,
     state: str,
     counts: dict[str, Any],
+    stated: dict[str, Any],
     compared: Sequence[Comparison],
 ) -> dict[str, Any]:
     """One documented entry of `runs`: one a selected file; files of one run share its id."""
@@ -119,6 +121,8 @@ def run_entry(
         "path": path,
         "physical": physical,
         "state": state,
+        "why": chosen.why,
+        "stated": stated,
         **{name: counts[name] for name in _COUNTS},
         "summaries": [
             {

@@ -17,6 +17,7 @@ from evaluation.items import SplitItems
 from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run
 from evaluation.protocols.base import Result
 from evaluation.registry import find_model, known_model
+from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
@@ -80,8 +81,9 @@ class RunLoader:
             reason = self._one(chosen)
             if reason:
                 for one, _ in chosen.files:
-                    self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason))
-                    self.selection.refused[one.path] = reason
+                    self.selection.refuse(one.path, reason)
+                    why = self.selection.why(one.path)
+                    self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason, why))
         self.context.options.progress(self._total, self._total, "")
 
     def _one(self, chosen: Chosen) -> str:
@@ -89,12 +91,13 @@ class RunLoader:
         report = self.context.report
         release = self.context.options.release or chosen.release or BENCHMARKS[chosen.benchmark].default_release
         stated = self.context.config.stated(chosen.path)
+        chosen.why = "; ".join([chosen.why, *self._named(stated)])
         if stated.repeat is not None and len(chosen.files) == 1:
             chosen.files = [(chosen.files[0][0], stated.repeat)]
         old = self._unchanged(chosen, release, stated)
         if old is not None:
             self._done += sum(one.entry.size for one, _ in chosen.files)
-            self._tell_again(old, chosen)
+            self._tell_again(old, chosen, stated)
             return ""
         try:
             contents = [self._read(chosen, index) for index in range(len(chosen.files))]
@@ -114,13 +117,21 @@ class RunLoader:
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
-        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items, stated))
+        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items))
         self._findings(run)
         run.results = evaluate(run.spec, run.items, run.rows)
         run.counts["task_names"] = self._notes(run)
         run.compared = self._compare(run)
         self._load(run)
         return ""
+
+    def _named(self, stated: Stated) -> list[str]:
+        """Where the configuration says whose run it is, or which repeat: that decides, too."""
+        return [
+            f"{self.context.config_name} line {stated.lines[name]}: {name} {value}"
+            for name, value in (("repeat", stated.repeat), ("model", stated.model))
+            if value is not None
+        ]
 
     def _read(self, chosen: Chosen, index: int) -> FileContent:
         seen, repeat = chosen.files[index]
@@ -146,7 +157,7 @@ class RunLoader:
         run = runs.pop() if len(runs) == 1 else None
         if run is None or run.state != (Run.State.ARCHIVED if chosen.archived else Run.State.LIVE):
             return None
-        if run.files.count() != len(chosen.files) or run.counts.get("stated") != _as_counts(stated):
+        if run.files.count() != len(chosen.files) or _values(run.stated) != _said(stated):
             return None
         split = run.split
         was = (split.release.benchmark.slug, split.release.name, split.name, run.mode)
@@ -208,12 +219,27 @@ class RunLoader:
             if existing.state == Run.State.SUPERSEDED:
                 existing.state, existing.superseded_by = Run.State.LIVE, None
             existing.counts = run.counts
-            existing.save(update_fields=["state", "superseded_by", "counts"])
+            for name, value in self._told(run).items():
+                setattr(existing, name, value)
+            existing.save()
             if replaced is not None and replaced.pk != existing.pk:
                 Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
             for summary in run.compared:
                 store_summary(existing, summary)
+            run_loaded.send(sender=Run, run=existing)
         return existing
+
+    def _told(self, run: ReadRun) -> dict[str, Any]:
+        """The fields of a run that its file and the configuration tell and that are no part of its identity."""
+        found = [content.about.get("protocol", {}) for content in run.contents]
+        return {
+            "shots": run.stated.shots,
+            "conversation_kept": run.stated.conversation_kept,
+            "protocol": {name: value for about in (*found, run.stated.protocol) for name, value in about.items()},
+            "origin": run.stated.origin or Run.Origin.OURS,
+            "why": run.chosen.why,
+            "stated": stated_of(self.context, run.stated),
+        }
 
     @transaction.atomic
     def _write(self, new: Run, run: ReadRun, existing: Run | None, replaced: Run | None) -> None:
@@ -225,14 +251,11 @@ class RunLoader:
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
         """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
-        options, chosen, stated = self.context.options, run.chosen, run.stated
+        options, chosen = self.context.options, run.chosen
         visibility = before.visibility if before else settings.CLINBOARD_DEFAULT_VISIBILITY
         told = [parse_datetime(str(content.about.get("finished_at") or "")) for content in run.contents]
         modified = max(content.entry.mtime_ns for content in run.contents) / 1e9
         latest = max((_aware(moment) for moment in told if moment), default=None)
-        protocol = {
-            name: value for content in run.contents for name, value in content.about.get("protocol", {}).items()
-        }
         return Run(
             key=key,
             split=run.items.split,
@@ -240,17 +263,13 @@ class RunLoader:
             model=model,
             model_name=model_name,
             repeats=run.repeats,
-            shots=stated.shots,
-            conversation_kept=stated.conversation_kept,
-            protocol={**protocol, **stated.protocol},
-            origin=stated.origin or Run.Origin.OURS,
             state=Run.State.ARCHIVED if chosen.archived else Run.State.LIVE,
             visibility=options.visibility or visibility,
             owner=options.owner or (before.owner if before else None),
             team=options.team or (before.team if before else None),
             answered_at=latest or datetime.datetime.fromtimestamp(modified, datetime.UTC),
-            why=chosen.why,
             counts=run.counts,
+            **self._told(run),
         )
 
     def _replaced(self, chosen: Chosen, key: str) -> Run | None:
@@ -333,12 +352,16 @@ class RunLoader:
                     physical=content.entry.physical,
                     state=state,
                     counts={**run.counts, **own},
+                    stated=stated_of(self.context, run.stated),
                     compared=[] if number else run.compared,
                 )
             )
 
-    def _tell_again(self, run: Run, chosen: Chosen) -> None:
-        """An unchanged run is told with its stored counts, findings and summaries."""
+    def _tell_again(self, run: Run, chosen: Chosen, stated: Stated) -> None:
+        """An unchanged run is told with its stored counts, findings and summaries; only the words for it may be new."""
+        words = {"why": chosen.why, "stated": stated_of(self.context, stated)}
+        if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
+            Run.objects.filter(pk=run.pk).update(**words)
         stored = [
             Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
         ]
@@ -354,6 +377,7 @@ class RunLoader:
                     physical=file.physical,
                     state="archived" if chosen.archived else "unchanged",
                     counts={**run.counts, **run.counts.get("files", {}).get(file.path, {})},
+                    stated=words["stated"],
                     compared=[] if number else stored,
                 )
             )
@@ -365,7 +389,7 @@ class RunLoader:
             self.fates[one.path] = ("summary", None)
 
 
-def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems, stated: Stated) -> dict[str, Any]:
+def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems) -> dict[str, Any]:
     """The documented counts of a run, over all its files."""
     spec = BENCHMARKS[chosen.benchmark]
     whole = FileContent(contents[0].entry, [row for content in contents for row in content.rows])
@@ -376,7 +400,6 @@ def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems, 
         **_file_counts(whole, items, spec),
         "expected_items": sum(item.scored for item in items.specs),
         "rankable": items.split.rankable,
-        "stated": _as_counts(stated),
     }
 
 
@@ -396,10 +419,20 @@ def _file_counts(content: FileContent, items: SplitItems, spec: BenchmarkSpec) -
     }
 
 
-def _as_counts(stated: Stated) -> dict[str, Any]:
-    """What the configuration says of a run, as it is kept to notice when it says something else."""
-    names = ("repeat", "shots", "conversation_kept", "model", "origin", "protocol")
-    return {name: value for name in names if (value := getattr(stated, name)) not in (None, {}, "")}
+def stated_of(context: Context, stated: Stated) -> dict[str, Any]:
+    """What the configuration says of a run, with the file and the line of each field; empty where it says nothing."""
+    said = {name: {"value": value, "line": stated.lines[name]} for name, value in _said(stated).items()}
+    return {"file": context.config_name, "sha256": context.config.sha256, "fields": said} if said else {}
+
+
+def _said(stated: Stated) -> dict[str, Any]:
+    names = ("repeat", "model", "shots", "conversation_kept", "origin")
+    own = {name: value for name in names if (value := getattr(stated, name)) is not None}
+    return own | stated.protocol
+
+
+def _values(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: said["value"] for name, said in stored.get("fields", {}).items()}
 
 
 def _aware(moment: datetime.datetime) -> datetime.datetime:

@@ -53,7 +53,7 @@ def _kind(context: Context, entry: Entry) -> Kind | None:
 def _fault(context: Context, fault: Fault) -> None:
     context.faults.append(fault)
     reason = "archived" if fault.archived else fault.reason
-    context.report.not_runs.append(NotRun(fault.path, fault.physical, reason))
+    context.report.not_runs.append(NotRun(fault.path, fault.physical, reason, fault.message))
     severity = "error" if fault.reason in ("unreadable", "outside_root") else "warning"
     if not fault.archived:
         context.report.find(severity, fault.reason, fault.path, fault.message)
@@ -94,18 +94,20 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
         told=_told(context),
     )
     for path, (why, line) in left_out.items():
-        selection.refused[path] = "override"
-        context.report.find("info", "override", path, f"left out by {context.config_name} line {line}: {why}")
+        text = f"left out by {context.config_name} line {line}: {why}"
+        selection.refuse(path, "override", text)
+        context.report.find("info", "override", path, text)
     for path, message in selection.undecided:
         context.report.find("error", "undecided", path, message)
     entries = {one.path: one for one in seen}
     for path, reason in sorted(selection.refused.items()):
         one = entries[path]
-        context.report.not_runs.append(NotRun(path, one.entry.physical, reason))
         if reason == "unknown_form":
             text = one.kind.about.get("message", "")
             text = "a Git LFS pointer, not the file itself: fetch it first" if one.kind.name == "lfs_pointer" else text
-            context.report.find("warning", "unknown_form", path, text or "none of the known forms")
+            selection.refuse(path, reason, text)
+            context.report.find("warning", "unknown_form", path, selection.why(path))
+        context.report.not_runs.append(NotRun(path, one.entry.physical, reason, selection.why(path)))
     return selection
 
 
@@ -120,8 +122,12 @@ def _told(context: Context) -> Told:
         model = known_model(printable(name))[0]
         return model.pk if model else name
 
+    def wins(path: str) -> str:
+        told = config.wins(path)
+        return f"{context.config_name} line {told[1]}: {told[0]}" if told else ""
+
     return Told(
-        wins=lambda path: config.wins(path) is not None,
+        wins=wins,
         model=lambda path, name: identity(config.stated(path).model or name),
         repeat=lambda path: config.stated(path).repeat,
         release=context.options.release,

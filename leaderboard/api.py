@@ -211,6 +211,8 @@ class RunOut(Schema):
     shots: int | None
     conversation_kept: bool | None
     protocol: dict[str, Any]
+    why: str
+    stated: dict[str, Any]
     answered_at: datetime | None
     loaded_at: datetime
     labels: list[LabellingOut]
