@@ -193,9 +193,27 @@ class ModelAlias(models.Model):
 
     class Meta:
         ordering = ["kind", "name"]
+        verbose_name_plural = "model aliases"
 
     def __str__(self):
         return self.name
+
+
+class ModelMerge(models.Model):
+    """`source` was found to be `target`: what moved, so that it can move back. A merged model is shown nowhere."""
+
+    source = models.OneToOneField(LanguageModel, on_delete=models.PROTECT, related_name="merge")
+    target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="merges")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    why = models.TextField(blank=True)
+    made_at = models.DateTimeField(default=timezone.now)
+    moved = models.JSONField(default=dict, help_text="Keys of the rows that moved, by table and field.")
+
+    class Meta:
+        ordering = ["-made_at"]
+
+    def __str__(self):
+        return f"{self.source} is {self.target}"
 
 
 class Run(models.Model):

@@ -79,12 +79,12 @@ class Labeller:
                 self.report.find("info", "labels", file.name, f"{text} (sha256 {file.sha256})")
         for file in self.files:
             met = self._met[file.benchmark] if file.benchmark else set().union(*self._met.values())
-            items = dict.fromkeys(label.item for label in file.labels)
-            unknown = [item for item in items if item not in met]
+            named = dict.fromkeys(label.item for label in file.labels)
+            unknown = [item for item in named if item not in met]
             if unknown:
                 examples = ", ".join(map(repr, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
                 where = f"{file.benchmark} in this tree" if file.benchmark else "this tree"
-                text = f"{len(unknown):,} of {len(items):,} items are in no split of {where}: {examples}"
+                text = f"{len(unknown):,} of {len(named):,} items are in no split of {where}: {examples}"
                 self.report.find("warning", "unknown_labels", file.name, text)
 
     def _about(self, benchmark: str, keys: set[str]) -> dict[str, tuple[set[tuple[str, str]], list[LabelsFile]]]:

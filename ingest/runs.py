@@ -359,7 +359,7 @@ class RunLoader:
 
     def _tell_again(self, run: Run, chosen: Chosen, stated: Stated) -> None:
         """An unchanged run is told with its stored counts, findings and summaries; only the words for it may be new."""
-        words = {"why": chosen.why, "stated": stated_of(self.context, stated)}
+        words: dict[str, Any] = {"why": chosen.why, "stated": stated_of(self.context, stated)}
         if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
             Run.objects.filter(pk=run.pk).update(**words)
         stored = [

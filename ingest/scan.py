@@ -6,7 +6,7 @@ import functools
 import posixpath
 from collections.abc import Hashable, Iterable
 
-from evaluation.registry import known_model, register_model
+from evaluation.registry import join_alias, known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context, Known
 from ingest.gold import GoldFile, given_gold, gold_file
@@ -76,12 +76,18 @@ def gold_files(context: Context, seen: Iterable[Seen]) -> list[GoldFile]:
 
 
 def register_models(context: Context) -> None:
-    """Models and aliases that the configuration states."""
+    """Models and aliases that the configuration states; names that are met already join the model stated."""
     if context.options.dry_run:
         return
     for facts in context.config.models:
         aliases = [("directory", alias) for alias in facts.aliases]
-        register_model(facts.name, access=facts.access, organisation=facts.organisation, aliases=aliases)
+        model = register_model(facts.name, access=facts.access, organisation=facts.organisation, aliases=aliases)
+        line = f"{context.config_name} line {facts.line}"
+        for alias in facts.aliases:
+            owner = join_alias(model, alias, line)
+            if owner is not None:
+                text = f"line {facts.line}: {alias!r} is a name of {owner} already; staff can merge the two, nothing was done"
+                context.report.find("warning", "alias_taken", context.config_name, text)
 
 
 def choose(context: Context, seen: list[Seen]) -> Selection:

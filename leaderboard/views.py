@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import conditional_page, require_safe
 from django.views.decorators.vary import vary_on_cookie
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import LanguageModel, Run
+from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
-from leaderboard.lists import model_page, models_page, source_page, sources_page
+from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
 
@@ -82,7 +82,10 @@ def models(request: HttpRequest) -> HttpResponse:
 
 @page
 def model(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(LanguageModel.objects.visible_to(request.user), slug=slug)
+    merged = shown_models(request.user).filter(merges__source__slug=slug).first()
+    if merged is not None:
+        return redirect(merged)
+    found = get_object_or_404(shown_models(request.user), slug=slug)
     return render(request, "leaderboard/model.html", model_page(found, request.user))
 
 
