@@ -33,7 +33,7 @@ def merge(source: LanguageModel, target: LanguageModel, by: User | None, why: st
             raise CannotMerge(f"{model} is merged into {done.target} already")
     moved = {}
     for table, field in _pointers():
-        rows = table._default_manager.filter(**{field: source})
+        rows = table._base_manager.filter(**{field: source})
         if keys := sorted(rows.values_list("pk", flat=True)):
             moved[f"{table._meta.label_lower}.{field}"] = keys
             rows.update(**{field: target})
@@ -50,7 +50,7 @@ def unmerge(done: ModelMerge) -> None:
     source, target = done.source, done.target
     for table, field in _pointers():
         keys = done.moved.get(f"{table._meta.label_lower}.{field}", [])
-        table._default_manager.filter(**{field: target}, pk__in=keys).update(**{field: source})
+        table._base_manager.filter(**{field: target}, pk__in=keys).update(**{field: source})
     names = source.aliases.values("name")
     Run.objects.filter(model=target, model_name__in=names, loaded_at__gte=done.made_at).update(model=source)
     done.delete()
@@ -58,7 +58,7 @@ def unmerge(done: ModelMerge) -> None:
 
 def pointing_to(model: LanguageModel) -> list[tuple[str, int]]:
     """(what, how many) of everything that a merge of `model` would move."""
-    counts = ((table, table._default_manager.filter(**{field: model}).count()) for table, field in _pointers())
+    counts = ((table, table._base_manager.filter(**{field: model}).count()) for table, field in _pointers())
     return [(str(table._meta.verbose_name_plural), count) for table, count in counts if count]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import posixpath
+import unicodedata
 from collections.abc import Hashable, Iterable
 
 from evaluation.registry import join_alias, known_model, register_model
@@ -19,23 +20,49 @@ from ingest.walk import Entry, Fault, walk
 def look(context: Context) -> list[Seen]:
     """Every file of the tree with its kind; faults go to the report. An unchanged file keeps the kind it had."""
     found = []
-    kinds: dict[str, Kind] = {}
+    kinds: dict[tuple[str, str], Kind] = {}  # a name breaks ties, so a link's name is asked for itself
     for entry in walk(context.root, context.options.allow_outside):
         if isinstance(entry, Fault):
             _fault(context, entry)
             continue
         context.report.files_seen += 1
-        if entry.real not in kinds:
+        key = entry.real, posixpath.basename(entry.path)
+        if key not in kinds:
             kind = _kind(context, entry)
             if kind is None:
                 continue
-            kinds[entry.real] = kind
-        found.append(Seen(entry, kinds[entry.real], str(context.root)))
+            kinds[key] = kind
+        found.append(Seen(entry, kinds[key], str(context.root)))
+    for path, twin in twins(entry.path for entry in found):
+        text = f"the name differs only in case or Unicode form from {twin}: both are kept, some disks would lose one"
+        context.report.find("warning", "twin_names", path, text)
     operational = {posixpath.dirname(seen.entry.physical) for seen in found if seen.kind.name == "operational"}
     for seen in found:
         if seen.kind.name == "summary_text" and posixpath.dirname(seen.entry.physical) in operational:
             seen.kind = Kind("operational")
     return found
+
+
+def twins(paths: Iterable[str]) -> list[tuple[str, str]]:
+    """(path, earlier path) of files and directories in one directory whose names are one on some disks."""
+    known = set(paths)
+    todo = known
+    while todo := {path.rpartition("/")[0] for path in todo} - known:
+        known |= todo
+    if len(set(map(_folded, known))) == len(known):
+        return []
+    first: dict[tuple[str, str], str] = {}
+    found = []
+    for path in sorted(known):
+        folder, _, name = path.rpartition("/")
+        key = folder, _folded(name)
+        if first.setdefault(key, path) != path:
+            found.append((path, first[key]))
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 def _kind(context: Context, entry: Entry) -> Kind | None:
