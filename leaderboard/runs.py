@@ -244,6 +244,7 @@ def _stated(run: Run) -> dict[str, Any]:
         (STATED.get(name, name.replace("_", " ").capitalize()), said["value"], said["line"])
         for name, said in run.stated["fields"].items()
     ]
+    fields.sort(key=lambda field: (field[2], field[0]))
     return {"file": run.stated["file"], "sha256": run.stated["sha256"], "fields": fields}
 
 
