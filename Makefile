@@ -11,7 +11,7 @@ MANAGE = $(BIN)/python manage.py
 help: ## What can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-demo: $(VENV)/.installed .env ## The sample tree on 127.0.0.1:$(PORT), with an administrator
+demo: $(VENV)/.installed .env ## An invented results tree, served on 127.0.0.1 (another port: PORT=8001)
 	@$(MANAGE) demo --port "$(PORT)"
 
 up: $(VENV)/.installed .env ## Your own tree: make up ROOT=/path/to/results [GOLD=..] [ALLOW_OUTSIDE=..] [VISIBILITY=private]
@@ -35,7 +35,7 @@ format: $(VENV)/.installed-dev ## Bring the Python files into shape
 	@$(BIN)/python -m ruff format .
 
 constraints: $(VENV)/.installed-dev ## Renew constraints.txt (needs the network)
-	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/python -m pip install -qq uv
 	@$(BIN)/python -m uv pip compile pyproject.toml --extra dev --upgrade --quiet --no-header --no-annotate --no-emit-index-url -o constraints.txt
 
 # Stamps: made once, renewed when the project's needs change.
@@ -44,12 +44,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	  "ClinBoard needs Python 3.11 or newer, this is %d.%d: choose one with PYTHON=python3.12" % sys.version_info[:2])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing ClinBoard into $(VENV); this happens once.'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo 'Installing the tools for tests into $(VENV); this happens once.'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 # A key of its own for each checkout. DEBUG is off, so that nobody ever sees a traceback.

@@ -123,7 +123,10 @@ def main() -> None:
                 empty()
             base, whole = (statistics.median(column) for column in zip(*rounds, strict=True))
             peak = subprocess.run(
-                [sys.executable, "-m", "bench.ingest", "--memory", str(root)], capture_output=True, text=True, check=True
+                [sys.executable, "-m", "bench.ingest", "--memory", str(root)],
+                capture_output=True,
+                text=True,
+                check=True,
             )
             rate = runs * options.rows / whole
             print(

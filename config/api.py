@@ -29,6 +29,11 @@ def problem(status: int, detail: str = "", **more: Any) -> JsonResponse:
 
 @api.exception_handler(Http404)
 def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return nothing(request)
+
+
+def nothing(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """Also for addresses that no operation has."""
     return problem(404, "There is nothing at this address, or you may not see it.")
 
 

@@ -1,4 +1,4 @@
-"""The admin of models: their names, and two that are one merged or taken apart again."""
+"""Lists for staff. Facts (responses, item scores, vectors, scores) are too many and are never edited by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,56 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from evaluation.merging import CannotMerge, merge, pointing_to, unmerge
-from evaluation.models import LanguageModel, ModelAlias, ModelMerge
+from evaluation.models import (
+    Benchmark,
+    Evaluation,
+    Evaluator,
+    LanguageModel,
+    ModelAlias,
+    ModelMerge,
+    Release,
+    Run,
+    Split,
+)
+
+
+class ReadOnly(admin.ModelAdmin):
+    """What the ingest or the code writes: shown, not edited."""
+
+    def has_add_permission(self, request, obj=None):
+        return False
+
+    def has_change_permission(self, request, obj=None):
+        return False
+
+
+@admin.register(Benchmark)
+class BenchmarkAdmin(admin.ModelAdmin):
+    list_display = ["name", "slug", "item_access", "data_group", "licence"]
+    list_select_related = ["data_group"]
+    readonly_fields = ["slug", "name", "description", "licence", "attribution", "order"]  # declared by the code
+
+    def has_add_permission(self, request):
+        return False
+
+
+@admin.register(Release)
+class ReleaseAdmin(ReadOnly):
+    list_display = ["name", "benchmark", "fingerprint"]
+    list_filter = ["benchmark"]
+    list_select_related = ["benchmark"]
+
+
+@admin.register(Split)
+class SplitAdmin(admin.ModelAdmin):
+    list_display = ["name", "release", "expected_items", "rankable", "gold_missing"]
+    list_filter = ["release__benchmark", "rankable", "gold_missing"]
+    list_select_related = ["release__benchmark"]
+    fields = ["release", "name", "expected_items", "rankable", "gold_missing", "fingerprint"]
+    readonly_fields = ["release", "name", "expected_items", "gold_missing", "fingerprint"]
+
+    def has_add_permission(self, request):
+        return False
 
 
 class AliasInline(admin.TabularInline):
@@ -85,16 +134,10 @@ class LanguageModelAdmin(admin.ModelAdmin):
 
 
 @admin.register(ModelMerge)
-class ModelMergeAdmin(admin.ModelAdmin):
+class ModelMergeAdmin(ReadOnly):
     list_display = ("source", "target", "by", "made_at", "why")
     list_select_related = ("source", "target", "by")
     actions = ("take_back",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: ModelMerge | None = None) -> bool:
-        return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ModelMerge | None = None) -> bool:
         return False
@@ -109,3 +152,36 @@ class ModelMergeAdmin(admin.ModelAdmin):
             unmerge(done)
             text = f"{done.source} and {done.target} are two models again."
             self.message_user(request, text, messages.SUCCESS)
+
+
+@admin.register(Run)
+class RunAdmin(admin.ModelAdmin):
+    """Rights and what was stated may be edited; what was read may not."""
+
+    list_display = ["key", "model", "split", "mode", "state", "visibility", "owner", "team", "answered_at", "loaded_at"]
+    list_filter = ["state", "visibility", "origin", "split__release__benchmark", "mode"]
+    list_select_related = ["model", "split__release__benchmark", "owner", "team"]
+    search_fields = ["key", "model__name", "model_name"]
+    date_hierarchy = "loaded_at"
+    autocomplete_fields = ["owner", "team"]
+    readonly_fields = ["key", "split", "mode", "model", "model_name", "repeats", "state", "origin", "superseded_by"]
+    readonly_fields += ["answered_at", "loaded_at", "why", "stated", "shots", "conversation_kept"]
+    readonly_fields += ["protocol", "counts"]
+    fields = ["visibility", "owner", "team", *readonly_fields]
+
+    def has_add_permission(self, request):
+        return False
+
+
+@admin.register(Evaluator)
+class EvaluatorAdmin(ReadOnly):
+    list_display = ["name", "benchmark", "headline", "fingerprint"]
+    list_select_related = ["benchmark"]
+
+
+@admin.register(Evaluation)
+class EvaluationAdmin(ReadOnly):
+    list_display = ["evaluator", "run", "made_at", "current"]
+    list_filter = ["current", "evaluator"]
+    list_select_related = ["evaluator", "run__split__release__benchmark"]
+    search_fields = ["run__key"]

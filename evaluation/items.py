@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from reprlib import repr as short
 from typing import Any
 
 from django.db import transaction
@@ -35,6 +37,78 @@ def gold_fingerprint(specs: Sequence[ItemSpec]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
+def check_split(benchmark: Benchmark, release_name: str, split_name: str, specs: Sequence[ItemSpec]) -> None:
+    """Whether these items can be the split's. Writes nothing.
+
+    Raises GoldDiffers when the loaded gold of that name is another one, and ValueError when the gold has no items or holds
+    what no database stores. A split that was made from scored files takes any gold.
+    """
+    if not specs:
+        raise ValueError("the gold holds no items")
+    for what, name in (("release", release_name), ("split", split_name)):
+        _check_text(what, name, 100)
+    for spec in specs:
+        _check_storable(spec)
+    release = Release.objects.filter(benchmark=benchmark, name=release_name).first()
+    if release is None:
+        return
+    split = release.splits.filter(name=split_name).first()
+    if split is not None and split.gold_missing:
+        return
+    fingerprint = gold_fingerprint(specs)
+    if split is not None and split.fingerprint != fingerprint:
+        raise GoldDiffers(
+            f"release {release_name!r} of {benchmark.slug} is loaded with other items or gold in split {split_name!r} "
+            f"(fingerprint {split.fingerprint[:12]}, given {fingerprint[:12]}); load it under another name with --release"
+        )
+    for item, spec in _known(release, specs):
+        if item.gold != spec.gold and not item.splits.filter(gold_missing=True).exists():
+            raise GoldDiffers(
+                f"item {spec.key!r} of {benchmark.slug} {release_name!r} has other gold in another split; "
+                "load it under another name with --release"
+            )
+
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _check_text(what: str, text: str, longest: int) -> None:
+    if len(text) > longest:
+        raise ValueError(f"{what} {short(text)} has {len(text)} characters, at most {longest} can be stored")
+    if bad := _UNSTORABLE.search(text):
+        raise ValueError(f"{what} {short(text)} holds the character U+{ord(bad[0]):04X}, which is no text")
+
+
+def _check_storable(spec: ItemSpec) -> None:
+    for what, text in (("id", spec.key), ("case", spec.case), ("cluster", spec.cluster)):
+        _check_text(what, text, 300)
+    for dimension, facet in spec.facets:
+        _check_text(f"item {short(spec.key)}: {dimension}", facet, 500)
+    try:
+        json.dumps(spec.gold, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"item {short(spec.key)}: the gold cannot be stored: {error}") from error
+    for text in _texts(spec.gold):
+        _check_text(f"item {short(spec.key)}: the gold", text, 1 << 24)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _known(release: Release, specs: Sequence[ItemSpec]) -> list[tuple[Item, ItemSpec]]:
+    by_key = {spec.key: spec for spec in specs}
+    return [(item, by_key[item.key]) for item in release.items.filter(key__in=list(by_key))]
+
+
 @transaction.atomic
 def store_split(
     benchmark: Benchmark,
@@ -47,41 +121,26 @@ def store_split(
 ) -> Split:
     """Write a split's items once. The same gold again changes nothing.
 
-    A split that was made from scored files takes real gold when it comes. Raises GoldDiffers when the loaded gold of that
-    name is another one, and ValueError when the gold has no items.
+    The items of a split that was made from scored files take the gold when it comes; they stay the same rows, so that
+    responses keep theirs. Raises what `check_split` raises.
     """
-    if not specs:
-        raise ValueError("the gold holds no items")
+    check_split(benchmark, release_name, split_name, specs)
     release, _ = Release.objects.get_or_create(benchmark=benchmark, name=release_name)
     split, made = Split.objects.get_or_create(release=release, name=split_name)
     fingerprint = gold_fingerprint(specs)
     if not made and split.fingerprint == fingerprint and split.gold_missing == gold_missing:
         return split
-    if not made and not split.gold_missing:
-        raise GoldDiffers(
-            f"release {release_name!r} of {benchmark.slug} is loaded with other items or gold in split {split_name!r} "
-            f"(fingerprint {split.fingerprint[:12]}, given {fingerprint[:12]}); load it under another name with --release"
-        )
-    known = {item.key: item for item in release.items.filter(key__in=[spec.key for spec in specs])}
-    for spec in specs:
-        item = known.get(spec.key)
-        if item is not None and not split.gold_missing and item.gold != spec.gold:
-            raise GoldDiffers(
-                f"item {spec.key!r} of {benchmark.slug} {release_name!r} has other gold in another split; "
-                "load it under another name with --release"
-            )
-    labels: list[tuple[str, int]] = []
+    known = _known(release, specs)
+    keys = {item.key for item, _ in known}
+    linked = [spec for spec in specs if spec.key not in keys]
     if split.gold_missing:
-        # what was labelled keeps its labels when its gold comes
-        links = Item.facets.through.objects.filter(item__in=known.values(), facet__labelling__isnull=False)
-        labels = list(links.values_list("item__key", "facet"))
-        release.items.filter(pk__in=[item.pk for item in known.values()]).delete()
-        known = {}
-    _write_items(release, split, [spec for spec in specs if spec.key not in known], specs)
-    if labels:
-        ids = dict(release.items.values_list("key", "pk"))
-        kept = [(ids[key], facet) for key, facet in labels if key in ids]
-        insert_rows(Item.facets.through, ("item_id", "facet_id"), kept)
+        for item, spec in known:
+            item.case, item.cluster, item.gold, item.scored = spec.case, spec.cluster, spec.gold, spec.scored
+        Item.objects.bulk_update([item for item, _ in known], ["case", "cluster", "gold", "scored"], batch_size=200)
+        links = Item.facets.through.objects.filter(item__in=[item for item, _ in known])
+        links.filter(facet__labelling=None).delete()  # own labels stay
+        linked = list(specs)
+    _write_items(release, split, [spec for spec in specs if spec.key not in keys], linked, specs)
     split.fingerprint, split.rankable, split.gold_missing = fingerprint, rankable, gold_missing
     split.labels_fingerprint = labels_fingerprint(split)
     split.expected_items = sum(spec.scored for spec in specs)
@@ -92,7 +151,10 @@ def store_split(
     return split
 
 
-def _write_items(release: Release, split: Split, new: Sequence[ItemSpec], specs: Sequence[ItemSpec]) -> None:
+def _write_items(
+    release: Release, split: Split, new: Sequence[ItemSpec], linked: Sequence[ItemSpec], specs: Sequence[ItemSpec]
+) -> None:
+    """`new` items come into being, `linked` ones get their facets, `specs` are the split in order."""
     Item.objects.bulk_create(
         [
             Item(
@@ -102,14 +164,14 @@ def _write_items(release: Release, split: Split, new: Sequence[ItemSpec], specs:
         ],
         batch_size=500,
     )
-    wanted = {pair for spec in new for pair in spec.facets}
+    wanted = {pair for spec in linked for pair in spec.facets}
     release.labellings.filter(dimension__in={dimension for dimension, _ in wanted}).delete()  # gold goes first
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
     made = [Facet(release=release, dimension=pair[0], name=pair[1]) for pair in sorted(wanted - set(have))]
     Facet.objects.bulk_create(made, batch_size=500)
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
     ids = dict(release.items.values_list("key", "pk"))
-    links = [(ids[spec.key], have[pair]) for spec in new for pair in dict.fromkeys(spec.facets)]
+    links = [(ids[spec.key], have[pair]) for spec in linked for pair in dict.fromkeys(spec.facets)]
     insert_rows(Item.facets.through, ("item_id", "facet_id"), links)
     split_rows = [(split.pk, ids[spec.key], position) for position, spec in enumerate(specs)]
     SplitItem.objects.filter(split=split).delete()

@@ -76,14 +76,17 @@ def sync_registry(**_kwargs: object) -> None:
 
 
 def model_slug(name: str) -> str:
-    """A slug for any name: readable, and different names never share one (a hash is added where letters were lost)."""
-    plain = slugify(name, allow_unicode=True)
-    simple = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", plain) is not None
-    if simple and len(plain) <= 100 and re.sub(r"[ ._]", "-", name.lower()) == plain:
+    """A readable slug for any name: what is no letter or digit becomes a hyphen, and a hash is added where letters are lost.
+
+    Names that differ only in case and in what stands between their words share one; `register_model` numbers those.
+    """
+    plain = slugify(re.sub(r"[._/]+", "-", name), allow_unicode=True)
+    if plain and plain.isascii() and len(plain) <= 100 and re.sub(r"[^a-z0-9]+", "-", name.lower()) == plain:
         return plain
     return f"{plain[:100] or 'model'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
 
+@transaction.atomic
 def register_model(
     name: str,
     *,
@@ -91,10 +94,12 @@ def register_model(
     organisation: str = "",
     aliases: Iterable[tuple[str, str]] = (),
     registered: bool = True,
+    why: str = "",
 ) -> LanguageModel:
     """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones.
 
-    A model into which the named one was merged keeps its own facts. Aliases that another model has stay with it.
+    A model into which the named one was merged keeps its own facts. An alias of a model that is not registered and has no
+    other name is merged, for the reason `why`; any other stays with the model that has it.
     """
     alias = ModelAlias.objects.filter(name=name).select_related("model").first()
     model = alias.model if alias else None
@@ -119,7 +124,11 @@ def register_model(
         LanguageModel.objects.filter(pk=model.pk).update(**changed)
         model.refresh_from_db()
     for kind, text in aliases:
-        ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
+        alias, made = ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
+        stray = alias.model
+        if not made and stray != model and not stray.registered and stray.aliases.count() == 1:
+            merge(stray, model, None, why)
+            ModelAlias.objects.filter(pk=alias.pk).update(kind=kind)
     return model
 
 
@@ -133,20 +142,6 @@ def known_model(name: str) -> tuple[LanguageModel | None, str, bool]:
     if alias is None:
         return None, name, False
     return alias.model, CANONICAL.get(name, name), alias.model.registered
-
-
-def join_alias(model: LanguageModel, name: str, why: str) -> LanguageModel | None:
-    """Where a statement says that a name belongs to `model`: a model that is nothing but that unregistered name is merged.
-
-    Returns the model that has the name all the same: it is registered, or has other names, and only staff may merge it.
-    """
-    owner = ModelAlias.objects.get(name=name).model
-    if owner == model:
-        return None
-    if owner.registered or owner.aliases.count() > 1:
-        return owner
-    merge(owner, model, None, why)
-    return None
 
 
 def find_model(name: str) -> tuple[LanguageModel, str, bool]:

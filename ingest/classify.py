@@ -21,6 +21,7 @@ _LINES = re.compile(r"\.(jsonl|ndjson)(\.gz|\.zst)?$", re.IGNORECASE)
 _DOCUMENT = re.compile(r"\.json(\.gz|\.zst)?$", re.IGNORECASE)
 _HEAD_ROWS = 5
 _LONGEST_HEAD = 64 << 20
+_NO_LINES = "a JSON array of result rows; one object a line is expected"
 
 Keys = dict[str, msgspec.Raw]
 
@@ -51,7 +52,7 @@ def classify(entry: Entry) -> Kind:
 def _lines_kind(entry: Entry, base: str) -> Kind:
     if entry.size == 0:
         return Kind("unknown", {"message": "the file is empty"})
-    seen_object = False
+    seen_object = seen_array = False
     for line in lines.head(entry.real, _HEAD_ROWS, _LONGEST_HEAD):
         if line.startswith(b"version https://git-lfs"):
             return Kind("lfs_pointer")
@@ -59,12 +60,15 @@ def _lines_kind(entry: Entry, base: str) -> Kind:
         if keys is None and (rows := lines.recover(line)):
             keys = _raw_values(rows[0][2])
         if keys is None:
+            seen_array |= line.startswith(b"[") and b"{" in line
             continue
         seen_object = True
         if (kind := _row_kind(keys, base)) is not None:
             return kind
     if re.match(r"input(_steal_\d+)?\.", base):
         return Kind("driver_input")
+    if seen_array and not seen_object:
+        return Kind("array", {"message": _NO_LINES})
     # a results file whose first lines are all broken is still a results file: its name decides
     if not seen_object and re.match(r"(results|merged_unique)", base):
         return Kind("results")
@@ -169,7 +173,7 @@ def _array_kind(text: bytes, base: str) -> Kind:
         keys = top_level(bytes(row))
         if keys is not None and (kind := _row_kind(keys, base)) is not None:
             if kind.name == "results":
-                return Kind("array", {"message": "a JSON array of result rows; one object a line is expected"})
+                return Kind("array", {"message": _NO_LINES})
             return Kind(kind.name, {**kind.about, "form": "array"})
     return Kind("unknown", {"message": "a JSON array of no known form"})
 
@@ -197,7 +201,7 @@ def _object_kind(keys: Keys, text: bytes, base: str) -> Kind:
     if first is not None and (benchmark := _gold_benchmark(first)) is not None:
         return Kind("gold", {"benchmark": benchmark, "form": "object"})
     if (benchmark := _gold_benchmark(keys)) is not None:
-        return Kind("gold", {"benchmark": benchmark, "form": "lines"})
+        return Kind("gold", {"benchmark": benchmark, "form": "row"})
     return Kind("unknown", {"message": "none of the known JSON documents"})
 
 

@@ -75,19 +75,24 @@ class Context:
     config: Config
     source: Source | None
     pass_: Pass | None
+    report: Report
     labels: list[LabelsFile] = field(default_factory=list)
     previous: dict[str, Known] = field(default_factory=dict)
     runs: dict[int, Run] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    report: Report = field(default_factory=Report)
 
     @property
     def config_name(self) -> str:
         """The configuration's file name: where it lies on disk is nobody's business."""
         return os.path.basename(self.config.path)
 
+    @property
+    def friendly_names(self) -> dict[str, str]:
+        """The friendly name of every model name that the configuration states."""
+        return {alias: facts.name for facts in self.config.models for alias in (facts.name, *facts.aliases)}
+
     @classmethod
-    def open(cls, root: str | os.PathLike[str], options: Options) -> Context:
+    def open(cls, root: str | os.PathLike[str], options: Options, report: Report) -> Context:
         """Raises CannotIngest for a root, a configuration or labels that cannot be used."""
         path = Path(root)
         if not path.is_dir():
@@ -97,7 +102,7 @@ class Context:
         labels = _labels(options)
         source = _source(path, options.dry_run)
         pass_ = None if source is None or options.dry_run else Pass.objects.create(source=source)
-        return cls(path, options, config, source, pass_, labels)
+        return cls(path, options, config, source, pass_, report, labels)
 
     def recall(self) -> None:
         """What is known of the tree from earlier passes: three queries, and no object a file."""

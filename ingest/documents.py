@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ class DocumentError(ValueError):
         self.reason, self.line, self.column, self.offset = reason, line, column, offset
 
 
-def loads(data: bytes) -> Any:
-    """The document in `data`, UTF-8 with or without a byte-order mark; bare NaN is read as a float NaN.
+def loads(data: bytes, constant: Callable[[str], Any] = float) -> Any:
+    """The document in `data`, UTF-8 with or without a byte-order mark; bare NaN and Infinity become `constant` of them.
 
     Raises DocumentError (a ValueError) with the place of the fault; for nesting too deep to read that is the start.
     """
@@ -34,7 +34,7 @@ def loads(data: bytes) -> Any:
         before = data[start : start + error.start].decode()
         raise _error("not UTF-8", before, start + error.start) from error
     try:
-        return json.loads(text, parse_int=_integer)
+        return json.loads(text, parse_int=_integer, parse_constant=constant)
     except json.JSONDecodeError as error:
         before = text[: error.pos]
         raise _error(error.msg, before, start + len(before.encode())) from error
@@ -69,12 +69,12 @@ def read_whole(path: str) -> bytes:
 
 
 def dictionaries(path: str) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file that must be whole: ValueError names the first line that is no object."""
+    """The objects of a JSON Lines file that must be whole, bare NaN as null: ValueError names the first line that is none."""
     for number, line in enumerate(read_whole(path).removeprefix(BOM).split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            value = loads(line)
+            value = loads(line, constant=lambda name: None)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
         if not isinstance(value, dict):

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
@@ -40,17 +41,21 @@ class GoldFile:
 
 
 def _rows(gold: GoldFile) -> Iterable[Any]:
+    """Gold as it stands, a bare NaN or Infinity as null: no database has a word for it."""
     if gold.form == "lines":
         return documents.dictionaries(gold.real)
-    text = documents.read_whole(gold.real)
-    if gold.form == "document":
-        return [documents.loads(text)]
-    document = documents.loads(text)
+    document = documents.loads(documents.read_whole(gold.real), constant=_null)
+    if gold.form in ("document", "row"):
+        return [document]
     rows = list(document.values()) if isinstance(document, dict) else document
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise ValueError(f"gold row {number} is {row!r}, expected an object")
+            raise ValueError(f"gold row {number} is {short(row)}, expected an object")
     return rows
+
+
+def _null(name: str) -> None:
+    return None
 
 
 def gold_file(entry: Entry, kind: Kind, release: str | None) -> GoldFile:
@@ -59,25 +64,33 @@ def gold_file(entry: Entry, kind: Kind, release: str | None) -> GoldFile:
     stem = posixpath.basename(entry.path)
     for suffix in _SUFFIXES:
         stem = stem.removesuffix(suffix)
-    directory = benchmark.replace("-", "_")
-    stem = stem.replace("-", "_") if stem.startswith(benchmark) else stem
-    split = stem.removeprefix(f"{directory}_") if stem.startswith(f"{directory}_") else ""
+    split = ""
+    for name in (benchmark, benchmark.replace("-", "_")):
+        if stem.startswith(f"{name}_"):
+            split = stem.removeprefix(f"{name}_")
     return GoldFile(benchmark, entry.path, entry.real, split, release, kind.about["form"])
 
 
 def given_gold(release: str | None, path: Path) -> Iterator[GoldFile]:
-    """The gold in a file or folder that was named on the command line. ValueError where there is none."""
-    root = path.parent if path.is_file() else path
-    found = False
-    for entry in walk(root):
-        if isinstance(entry, Fault) or (path.is_file() and entry.path != path.name):
-            continue
-        kind = classify(entry)
-        if kind.name == "gold":
-            found = True
-            yield gold_file(entry, kind, release)
+    """The gold in a file (or a link to one) or a folder that was named on the command line. ValueError where there is none."""
+    found, why = False, "no gold of a known benchmark"
+    try:
+        for one in walk(path) if path.is_dir() else [_entry(path)]:
+            kind = Kind("other", {"message": one.message}) if isinstance(one, Fault) else classify(one)
+            if isinstance(one, Entry) and kind.name == "gold":
+                found = True
+                yield gold_file(one, kind, release)
+            why = kind.about.get("message", why)
+    except OSError as error:
+        raise ValueError(f"--gold {error.filename or path}: {error.strerror or error}") from error
     if not found:
-        raise ValueError(f"--gold {path}: no gold of a known benchmark")
+        raise ValueError(f"--gold {path}: {why}")
+
+
+def _entry(path: Path) -> Entry:
+    status, real = path.stat(), str(path.resolve())
+    place = (path.name, path.name, real, (), False, False)
+    return Entry(*place, status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino)
 
 
 class GoldShelf:
@@ -87,27 +100,32 @@ class GoldShelf:
         self.files = list(files)
 
     def choose(self, benchmark: str, release: str, split: str, ids: set[str] | None = None) -> GoldFile | None:
-        """The gold of a split: stated release before unstated, the split's own file before one for all splits.
+        """The gold of a split: stated release before unstated, a file named for the split (or the release) before one for all.
 
         LiveClin gold belongs to the release whose results match its ids: with `ids` given, a file that shares none of them
-        is no candidate, and the one that shares most wins. ValueError where two files are equally good.
+        is no candidate, and the one that shares most wins. Of copies the first is taken; ValueError where two files are
+        equally good and differ.
         """
         best: list[tuple[tuple[int, ...], GoldFile]] = []
         for gold in self.files:
-            if gold.benchmark != benchmark or gold.release not in (None, release) or gold.split not in ("", split):
+            fits = gold.release in (None, release) and gold.split in ("", split, release)
+            if gold.benchmark != benchmark or not fits:
                 continue
             shared = 0
             if ids is not None and gold.release is None:
                 shared = len(ids & {item.key for item in gold.items()})
                 if not shared:
                     continue
-            best.append(((gold.release is not None, gold.split == split, shared), gold))
+            best.append(((gold.release is not None, bool(gold.split), shared), gold))
         if not best:
             return None
         top = max(order for order, _ in best)
         first = [gold for order, gold in best if order == top]
-        real = {gold.real for gold in first}
-        if len(real) > 1:
+        if any(_content(gold) != _content(first[0]) for gold in first[1:]):
             names = ", ".join(sorted(gold.path for gold in first))
-            raise ValueError(f"several gold files fit {benchmark} {release} {split}: {names}")
+            raise ValueError(f"several gold files fit {benchmark} {release} {split} and differ: {names}")
         return first[0]
+
+
+def _content(gold: GoldFile) -> dict[str, ItemSpec]:
+    return {item.key: item for item in gold.items()}

@@ -31,7 +31,7 @@ from evaluation.protocols import readings
 from evaluation.protocols.base import Answer, Outcome, Result
 from evaluation.signals import run_loaded
 from ingest.models import StoredSummary
-from ingest.readers.base import FileContent, Row
+from ingest.readers.base import FileContent, Row, printable
 from ingest.summaries import Comparison
 
 _LONGEST_PREDICTION = 2_000
@@ -153,11 +153,6 @@ def _status(answer: Answer) -> int:
     if answer.error:
         return Outcome.ERROR.value
     return (Outcome.NO_ANSWER if answer.prediction in (None, (), "") else Outcome.WRONG).value
-
-
-def printable(text: str) -> str:
-    """Text that both databases store: lone surrogates and NUL as backslash escapes."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
 def prediction_text(prediction: Any) -> str:

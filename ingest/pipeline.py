@@ -1,4 +1,4 @@
-"""The road: walk -> classify -> gold -> select -> read -> score -> load -> report. Each step is a module."""
+"""The road: walk -> classify -> gold -> select -> read -> score -> load -> retire -> report. Each step is a module."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ingest.lock import only_reader
 from ingest.models import Pass
 from ingest.record import record
 from ingest.report import Report
+from ingest.retire import retire
 from ingest.runs import RunLoader
 from ingest.scan import choose, gold_files, look, register_models
 from ingest.splits import ItemBook
@@ -21,9 +22,12 @@ from ingest.splits import ItemBook
 __all__ = ["CannotIngest", "Options", "ingest"]
 
 
-def ingest(root: str | os.PathLike[str], options: Options) -> Report:
-    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report."""
-    context = Context.open(root, options)
+def ingest(root: str | os.PathLike[str], options: Options, report: Report | None = None) -> Report:
+    """Read a tree and load its runs. Raises CannotIngest when nothing could be done; everything else is in the report.
+
+    A `report` that is given is filled as the work goes on: what stopped early has told there what it did.
+    """
+    context = Context.open(root, options, report or Report())
     try:
         with _alone(context) as beat:
             context.recall()
@@ -46,6 +50,7 @@ def _read(context: Context, beat: Callable[[], None]) -> None:
     loader = RunLoader(context, book, selection, seen, beat)
     loader.load_all()
     book.labeller.tell()
+    retire(context, selection, seen, loader.fates)
     record(context, selection, seen, loader)
 
 

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from ingest.context import CannotIngest, Context, Known, this_host
-from ingest.load import printable
 from ingest.models import Finding, Pass, Source, SourceFile
+from ingest.readers.base import printable
 from ingest.runs import RunLoader
 from ingest.scan import signed
 from ingest.select import Seen, Selection
@@ -48,7 +48,9 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
     now: dict[str, Known] = {}
     for one in seen:
         fate, run_id = loader.fates.get(one.path, (selection.refused.get(one.path) or one.kind.name, None))
-        entry = one.entry
+        entry, before = one.entry, context.previous.get(one.path)
+        # a file that cannot be loaded now leaves its run alone; what comes of it later will replace that
+        run_id = run_id or (before.run_id if before else None)
         chain = [list(step) for step in entry.chain]
         stat = entry.size, entry.mtime_ns, signed(entry.inode)
         why = selection.why(one.path) if one.path in selection.refused else ""
@@ -57,15 +59,12 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
         chain = [list(step) for step in fault.chain]
         now[fault.path] = Known(fault.physical, chain, 0, 0, 0, "", {}, fault.reason, fault.message, None, None)
     for path in context.previous.keys() - now.keys():
-        before = context.previous[path]
-        if before.missing_since is None:
-            now[path] = before._replace(missing_since=timezone.now())
-    for path in sorted(
-        path for path, known in {**context.previous, **now}.items() if known.missing_since and known.run_id
-    ):
-        text = "was read before and is no longer there: its run stays, marked; put the file back or take the run down"
-        context.report.find("warning", "missing_file", path, text)
-    changed = [(path, known) for path, known in now.items() if context.previous.get(path) != known]
+        known = context.previous[path]
+        if known.missing_since is None:
+            now[path] = known._replace(missing_since=timezone.now())
+    changed = [
+        (path, known) for path, known in now.items() if path in loader.noted or context.previous.get(path) != known
+    ]
     SourceFile.objects.bulk_create(
         [SourceFile(source=context.source, path=path, **known._asdict()) for path, known in changed],
         batch_size=200,

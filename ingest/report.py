@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ingest.select import Chosen
     from ingest.summaries import Comparison
 
+_TOLD = ("severity", "code", "path", "line", "offset", "message")
 # Findings of one code in one file beyond this number are counted, not listed.
 MOST_OF_A_KIND = 200
 
@@ -75,7 +76,7 @@ class Report:
             "rows_loaded": self.rows_loaded,
             "runs": self.runs,
             "not_runs": [asdict(entry) for entry in self.not_runs],
-            "findings": [asdict(finding) for finding in self.findings],
+            "findings": [{name: getattr(finding, name) for name in _TOLD} for finding in self.findings],
         }
 
 
@@ -121,8 +122,6 @@ def run_entry(
         "path": path,
         "physical": physical,
         "state": state,
-        "why": chosen.why,
-        "stated": stated,
         **{name: counts[name] for name in _COUNTS},
         "summaries": [
             {
@@ -133,4 +132,6 @@ def run_entry(
             }
             for summary in compared
         ],
+        "why": chosen.why,
+        "stated": stated,
     }

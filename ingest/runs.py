@@ -21,15 +21,18 @@ from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import evaluate, load_run, printable, run_key, store_evaluation, store_summary
-from ingest.readers.base import FileContent, duplicate_counts
-from ingest.report import NotRun, run_entry
+from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summary
+from ingest.models import SourceFile
+from ingest.readers.base import FileContent, duplicate_counts, printable
+from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
 from ingest.splits import ItemBook
 from ingest.summaries import Comparison, Summaries
 
 Results = list[tuple[Any, Result]]
+# Every repeat has scores and intervals of its own; no study repeats a run so often.
+MOST_REPEATS = 100
 
 
 @dataclass(slots=True)
@@ -71,6 +74,12 @@ class RunLoader:
         self.selection = selection
         self.summaries = Summaries.beside(selection.chosen, seen)
         self.fates: dict[str, tuple[str, int | None]] = {}
+        self.noted: set[str] = set()
+        # where the dataset is missing, the items come from all scored files together
+        previous = context.previous
+        self._all_scored_files_unchanged = all(
+            one.path in previous and same_stat(previous[one.path], one.entry) for one in book.scored_files
+        )
         self._done = 0
         self._total = sum(one.entry.size for chosen in selection.chosen for one, _ in chosen.files)
 
@@ -114,6 +123,13 @@ class RunLoader:
         if not any(content.rows for content in contents):
             report.find("error", "no_rows", chosen.path, "not one row that could be loaded: the file is left alone")
             return "unknown_form"
+        repeats = len({row.answer.repeat for content in contents for row in content.rows})
+        if repeats > MOST_REPEATS:
+            text = (
+                f"the rows carry {repeats} different values of run_index: is that a number of rows? Nothing was loaded"
+            )
+            report.find("error", "too_many_repeats", chosen.path, text)
+            return "unknown_form"
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
@@ -151,7 +167,7 @@ class RunLoader:
         runs = set()
         for seen, _ in chosen.files:
             before, run = self.context.previous.get(seen.path), self.context.run_at(seen.path)
-            if before is None or run is None or not same_stat(before, seen.entry):
+            if before is None or run is None or before.fate != "run" or not same_stat(before, seen.entry):
                 return None
             runs.add(run)
         run = runs.pop() if len(runs) == 1 else None
@@ -163,8 +179,9 @@ class RunLoader:
         was = (split.release.benchmark.slug, split.release.name, split.name, run.mode)
         if was != (chosen.benchmark, release, chosen.split, chosen.mode):
             return None
-        # LiveClin gold is told by the ids of the results, which only reading gives
-        if self.book.has_gold_for(chosen.benchmark) and chosen.benchmark != "liveclin":
+        if split.gold_missing and not self._all_scored_files_unchanged:
+            return None
+        if self.book.has_gold_for(chosen.benchmark):
             items = self.book.items(chosen, release, None).items
             if items is None or items.split.pk != split.pk:
                 return None
@@ -193,41 +210,41 @@ class RunLoader:
         replaced = self._replaced(chosen, key)
         same = existing is not None and existing.state != Run.State.SUPERSEDED
         state = "archived" if chosen.archived else "unchanged" if same else "replaced" if replaced else "new"
+        loaded = 0
         if model is not None:
-            kept = self._keep(run, existing, replaced) if existing is not None else None
-            if kept is None:
-                kept = self._new_run(run, model, model_name, key, existing or replaced)
-                self._write(kept, run, existing, replaced)
+            with transaction.atomic():
+                if existing is not None:
+                    self._keep(run, existing, replaced)
+                else:
+                    existing = self._new_run(run, model, model_name, key, replaced)
+                    load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
+                    loaded = run.counts["rows"]
+                self._note_files(chosen, existing)
+            self.context.report.rows_loaded += loaded
             for one, _ in chosen.files:
-                self.fates[one.path] = ("run", kept.pk)
+                self.fates[one.path] = ("run", existing.pk)
         self._tell(run, key, model_name, state)
+
+    def _note_files(self, chosen: Chosen, run: Run) -> None:
+        """Which run the files became, in one transaction with it: should the process die before the end, the next ingest
+        knows what to replace. Without their times the files are read again, so that nothing is left untold.
+        """
+        files = [
+            SourceFile(
+                source=self.context.source, path=one.path, physical=one.entry.physical, fate="run", run=run, mtime_ns=-1
+            )
+            for one, _ in chosen.files
+        ]
+        SourceFile.objects.bulk_create(
+            files, update_conflicts=True, unique_fields=["source", "path"], update_fields=["fate", "run", "mtime_ns"]
+        )
+        self.noted.update(one.path for one, _ in chosen.files)
 
     def _model(self, name: str) -> tuple[LanguageModel | None, str, bool]:
         if not self.context.options.dry_run:
             return find_model(name)
-        return None, *known_model(name)[1:]
-
-    def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> Run | None:
-        """The same bytes again: the run that is there, live again and evaluated; None when its items were made anew."""
-        current = _is_evaluated(existing)
-        if not current and existing.responses.exists() and not existing.responses.exclude(item=None).exists():
-            return None
-        with transaction.atomic():
-            if not current:
-                for evaluator, result in run.results:
-                    store_evaluation(existing, run.items, run.rows, evaluator, result)
-            if existing.state == Run.State.SUPERSEDED:
-                existing.state, existing.superseded_by = Run.State.LIVE, None
-            existing.counts = run.counts
-            for name, value in self._told(run).items():
-                setattr(existing, name, value)
-            existing.save()
-            if replaced is not None and replaced.pk != existing.pk:
-                Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
-            for summary in run.compared:
-                store_summary(existing, summary)
-            run_loaded.send(sender=Run, run=existing)
-        return existing
+        _, canonical, known = known_model(name)
+        return None, canonical, known or name in self.context.friendly_names
 
     def _told(self, run: ReadRun) -> dict[str, Any]:
         """The fields of a run that its file and the configuration tell and that are no part of its identity."""
@@ -242,20 +259,30 @@ class RunLoader:
         }
 
     @transaction.atomic
-    def _write(self, new: Run, run: ReadRun, existing: Run | None, replaced: Run | None) -> None:
-        if existing is not None:  # its items were made from scored files and are now made from gold
-            existing.delete()
-            replaced = None if replaced is not None and replaced.pk == existing.pk else replaced
-        load_run(new, run.contents, run.rows, run.items, run.results, run.compared, replaced)
-        self.context.report.rows_loaded += run.counts["rows"]
+    def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
+        """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
+        if not _is_evaluated(existing):
+            for evaluator, result in run.results:
+                store_evaluation(existing, run.items, run.rows, evaluator, result)
+        if existing.state == Run.State.SUPERSEDED:
+            existing.state, existing.superseded_by = Run.State.LIVE, None
+        existing.counts = run.counts
+        for name, value in self._told(run).items():
+            setattr(existing, name, value)
+        existing.save()
+        if replaced is not None and replaced.pk != existing.pk:
+            Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
+        for summary in run.compared:
+            store_summary(existing, summary)
+        run_loaded.send(sender=Run, run=existing)
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
         """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
         options, chosen = self.context.options, run.chosen
         visibility = before.visibility if before else settings.CLINBOARD_DEFAULT_VISIBILITY
-        told = [parse_datetime(str(content.about.get("finished_at") or "")) for content in run.contents]
+        told = [_moment(content.about.get("finished_at")) for content in run.contents]
         modified = max(content.entry.mtime_ns for content in run.contents) / 1e9
-        latest = max((_aware(moment) for moment in told if moment), default=None)
+        latest = max((moment for moment in told if moment), default=None)
         return Run(
             key=key,
             split=run.items.split,
@@ -301,16 +328,15 @@ class RunLoader:
 
     def _provider_findings(self, run: ReadRun) -> None:
         """What rows say about the provider's model against what the directory says."""
-        ids = Counter(name for content in run.contents for name in content.provider_ids.elements())
-        aliases = ModelAlias.objects.filter(name__in=[*ids, run.stated.model or run.chosen.model]).select_related(
-            "model"
-        )
+        ids = Counter(printable(name) for content in run.contents for name in content.provider_ids.elements())
+        directory = printable(run.stated.model or run.chosen.model)
+        aliases = ModelAlias.objects.filter(name__in=[*ids, directory]).select_related("model")
         models = {alias.name: alias.model for alias in aliases}
-        named = models.get(run.stated.model or run.chosen.model)
+        named = models.get(directory)
         for name, count in ids.items():
             told = models.get(name)
             if told is not None and told != named:
-                text = f"{count} rows were answered by {name!r} ({told}), the directory says {run.chosen.model!r}"
+                text = f"{count} rows were answered by {name!r} ({told}), the directory says {directory!r}"
                 self.context.report.find("warning", "model_differs", run.chosen.path, text)
             elif told is None and named is not None:
                 text = f"{count} rows name the provider id {name!r}, which is no alias of {named}"
@@ -322,7 +348,7 @@ class RunLoader:
         for (code, message), count in kinds.items():
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
-        return {row: gold for _, result in run.results for row, gold in result.task_names.items()}
+        return {printable(row): gold for _, result in run.results for row, gold in result.task_names.items()}
 
     def _compare(self, run: ReadRun) -> list[Comparison]:
         aggregates = [row for _, result in run.results for row in result.aggregates]
@@ -358,10 +384,14 @@ class RunLoader:
             )
 
     def _tell_again(self, run: Run, chosen: Chosen, stated: Stated) -> None:
-        """An unchanged run is told with its stored counts, findings and summaries; only the words for it may be new."""
+        """An unchanged run is told with its stored counts, findings and summaries.
+
+        Its model may be known by now, and the words for it may be new.
+        """
         words: dict[str, Any] = {"why": chosen.why, "stated": stated_of(self.context, stated)}
         if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
             Run.objects.filter(pk=run.pk).update(**words)
+        known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
         stored = [
             Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
         ]
@@ -376,13 +406,15 @@ class RunLoader:
                     path=file.path,
                     physical=file.physical,
                     state="archived" if chosen.archived else "unchanged",
-                    counts={**run.counts, **run.counts.get("files", {}).get(file.path, {})},
+                    counts={**run.counts, "model_known": known, **run.counts.get("files", {}).get(file.path, {})},
                     stated=words["stated"],
                     compared=[] if number else stored,
                 )
             )
-        for kept in run.findings.filter(source=self.context.source):
-            self.context.report.find(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
+        findings = run.findings.filter(source=self.context.source)
+        for kept in findings.exclude(code="unregistered_model") if known else findings:
+            note = FindingNote(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
+            self.context.report.findings.append(note)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)
         for one in self.summaries.of(chosen):
@@ -435,9 +467,13 @@ def _values(stored: dict[str, Any]) -> dict[str, Any]:
     return {name: said["value"] for name, said in stored.get("fields", {}).items()}
 
 
-def _aware(moment: datetime.datetime) -> datetime.datetime:
-    # a time without a zone is read as UTC, as the writers of these files mean it
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+def _moment(told: Any) -> datetime.datetime | None:
+    """A time as a file tells it, None when it is none. One without a zone is UTC, as the writers of these files mean it."""
+    try:
+        moment = parse_datetime(str(told))
+        return moment and moment.replace(tzinfo=moment.tzinfo or datetime.UTC).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _is_evaluated(run: Run) -> bool:

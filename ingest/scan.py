@@ -7,11 +7,12 @@ import posixpath
 import unicodedata
 from collections.abc import Hashable, Iterable
 
-from evaluation.registry import join_alias, known_model, register_model
+from evaluation.models import ModelAlias
+from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context, Known
 from ingest.gold import GoldFile, given_gold, gold_file
-from ingest.load import printable
+from ingest.readers.base import printable
 from ingest.report import NotRun
 from ingest.select import Seen, Selection, Told, select
 from ingest.walk import Entry, Fault, walk
@@ -67,7 +68,8 @@ def _folded(name: str) -> str:
 
 def _kind(context: Context, entry: Entry) -> Kind | None:
     before = context.previous.get(entry.path)
-    if before is not None and before.kind and same_stat(before, entry):
+    # what was unknown is looked at again: a newer version may know it
+    if before is not None and before.kind not in ("", "unknown") and same_stat(before, entry):
         return Kind(before.kind, before.about)
     try:
         return classify(entry)
@@ -108,13 +110,16 @@ def register_models(context: Context) -> None:
         return
     for facts in context.config.models:
         aliases = [("directory", alias) for alias in facts.aliases]
-        model = register_model(facts.name, access=facts.access, organisation=facts.organisation, aliases=aliases)
-        line = f"{context.config_name} line {facts.line}"
-        for alias in facts.aliases:
-            owner = join_alias(model, alias, line)
-            if owner is not None:
-                text = f"line {facts.line}: {alias!r} is a name of {owner} already; staff can merge the two, nothing was done"
-                context.report.find("warning", "alias_taken", context.config_name, text)
+        model = register_model(
+            facts.name,
+            access=facts.access,
+            organisation=facts.organisation,
+            aliases=aliases,
+            why=f"{context.config_name} line {facts.line}",
+        )
+        for other in ModelAlias.objects.filter(name__in=facts.aliases).exclude(model=model).select_related("model"):
+            text = f"line {facts.line}: {other.name!r} is a name of {other.model} already; staff can merge the two"
+            context.report.find("warning", "alias_taken", context.config_name, text)
 
 
 def choose(context: Context, seen: list[Seen]) -> Selection:
@@ -146,8 +151,7 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
 
 def _told(context: Context) -> Told:
     """What aliases and configuration say of the files that claim to be runs."""
-    config = context.config
-    friendly = {alias: facts.name for facts in config.models for alias in (facts.name, *facts.aliases)}
+    config, friendly = context.config, context.friendly_names
 
     @functools.cache
     def identity(name: str) -> Hashable:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.items import GoldDiffers, SplitItems, load_items, store_split
+from evaluation.items import GoldDiffers, SplitItems, check_split, load_items, store_split
 from evaluation.labels import built_in
 from evaluation.models import Benchmark, Release, Split
 from evaluation.protocols.llmeval_med import items as scored_items
@@ -74,10 +74,12 @@ class ItemBook:
     def _find_items(self, chosen: Chosen, release: str, contents: Sequence[FileContent] | None) -> FoundItems:
         benchmark = Benchmark.objects.get(slug=chosen.benchmark)
         spec = BENCHMARKS[chosen.benchmark]
+        loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
         ids = None
         if chosen.benchmark == "liveclin" and contents is not None:
             ids = {row.answer.item for content in contents for row in content.rows}
-        loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
+        elif chosen.benchmark == "liveclin" and loaded is not None:
+            ids = set(loaded.items.values_list("key", flat=True))
         try:
             gold = self.shelf.choose(chosen.benchmark, release, chosen.split, ids)
             specs = gold.items() if gold else []
@@ -90,7 +92,9 @@ class ItemBook:
             return FoundItems(self._labelled(loaded))
         if chosen.benchmark == "llmeval-med":
             return self._items_from_scored_files(benchmark, release, chosen)
-        message = f"no gold for {chosen.benchmark} {release} {chosen.split}: give it with --gold, nothing was loaded"
+        others = [gold.path for gold in self.shelf.files if gold.benchmark == chosen.benchmark]
+        at_hand = f" (at hand, but not for it: {', '.join(others)})" if others else ""
+        message = f"no gold for {chosen.benchmark} {release} {chosen.split}{at_hand}: give it with --gold"
         self.context.report.find("error", "gold_missing", chosen.path, message)
         return FoundItems(None, "no_gold")
 
@@ -127,12 +131,13 @@ class ItemBook:
             message = f"the gold holds {size} expected items, {published} are published for split {chosen.split}"
             self.context.report.find("warning", "split_size", path, message)
         rankable = not gold_missing and not chosen.split.startswith(("smoke", "demo")) and release != "demo"
-        if self.context.options.dry_run:
-            split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
-            split.expected_items = size
-            self.labeller.meet(chosen.benchmark, (item.key for item in specs))
-            return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
         try:
+            if self.context.options.dry_run:
+                check_split(benchmark, release, chosen.split, specs)
+                split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
+                split.expected_items = size
+                self.labeller.meet(chosen.benchmark, (item.key for item in specs))
+                return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
             split = store_split(benchmark, release, chosen.split, specs, rankable=rankable, gold_missing=gold_missing)
         except GoldDiffers as error:
             self.context.report.find("error", "gold_differs", path, str(error))

@@ -9,7 +9,7 @@ from typing import Any
 
 from evaluation.protocols.base import Aggregate
 from ingest import documents
-from ingest.readers.base import FileContent
+from ingest.readers.base import FileContent, printable
 from ingest.select import Chosen, Seen
 
 # JSON summaries are unrounded; LiveClin's are rounded to 4 decimals.
@@ -56,8 +56,10 @@ def compare(path: str, form: str, document: Any, ours: Ours, task_names: Mapping
         if dimension == "task":
             facet = task_names.get(facet, facet)
         value = ours.get((metric, variant, dimension, facet))
-        if isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and value is not None:
-            comparison.rows.append((name, float(theirs), value))
+        # NaN, infinite and endless numbers are no figures
+        is_figure = isinstance(theirs, (int, float)) and not isinstance(theirs, bool) and abs(theirs) < 1e300
+        if is_figure and value is not None:
+            comparison.rows.append((printable(name), float(theirs), value))
     return comparison
 
 

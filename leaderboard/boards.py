@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from evaluation.models import Run
 from evaluation.statistics import mean_sd
 from leaderboard.models import Board, ReportedScore
 from leaderboard.standings import PARTIAL, STALE, Entry, Figure, Standing, rank, standings
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 INVENTED = "sample"  # the release of the sample tree
 PLAIN_MODE = "chat"  # goes without saying in a title
-ORIGINS = {Run.Origin.OURS: "run by us", Run.Origin.UPLOADED: "uploaded"}
 REPORTED_GAP = "Gaps under 1.5 points between reported figures are to be read as ties."
 _NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
@@ -27,6 +25,10 @@ def in_words(number: int, capital: bool = False) -> str:
     """`three`, from thirteen on `13`."""
     word = _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
     return word.capitalize() if capital else word
+
+
+def origin_name(origin: str) -> str:
+    return {"ours": "run by us", "uploaded": "uploaded"}.get(origin, origin)
 
 
 def day(moment: datetime | None) -> str:
@@ -63,6 +65,10 @@ class Card:
     origin_note: str
     invented: bool
     ranks: bool
+
+    @property
+    def name(self) -> str:
+        return board_subtitle(self.board)
 
     @property
     def href(self) -> str:
@@ -107,10 +113,13 @@ def _card(standing: Standing) -> Card:
         first = [entry.model.name for entry in ranked if entry.figures[figure].value == best]
         leader = f"{', '.join(first)}, {_with_unit(figure, best)}"
     elif standing.reported and not standing.entries:
-        best = standing.reported[0]
-        leader = f"{_name(best)}, {_with_unit(standing.shown.reported, best.value)}"
-    kinds = [words for given, words in ((standing.entries, "recomputed"), (standing.reported, "reported")) if given]
-    note = {("reported",): "Reported figures only", ("recomputed",): "Recomputed from answers"}
+        top = standing.reported[0]
+        leader = f"{_name(top)}, {_with_unit(standing.shown.reported, top.value)}"
+    note = "Recomputed and reported figures, apart"
+    if not standing.entries:
+        note = "Reported figures only"
+    elif not standing.reported:
+        note = "Recomputed from answers"
     release, split = board.split.release.name, board.split.name
     asked = board.mode != PLAIN_MODE
     return Card(
@@ -120,7 +129,7 @@ def _card(standing: Standing) -> Card:
         leader,
         standing.models,
         day(standing.updated),
-        note.get(tuple(kinds), "Recomputed and reported figures, apart"),
+        note,
         release == INVENTED,
         board.split.rankable or bool(standing.reported),
     )
@@ -163,6 +172,8 @@ def ranking_in_words(standing: Standing) -> str:
         return (
             f"{ranked[0].model.name} is first of {in_words(len(ranked))}, and no other is statistically tied with it."
         )
+    if len(tied) == len(ranked) == 2:
+        return "Both models are statistically tied for first."
     if len(tied) == len(ranked):
         return f"All {in_words(len(ranked))} models are statistically tied for first."
     return f"{in_words(len(tied), True)} of {in_words(len(ranked))} models are statistically tied for first."
@@ -330,7 +341,7 @@ def _origin_cell(entry: Entry) -> Cell:
     if len(origins) > 1:
         return Cell("several", value="several")
     origin = origins.pop()
-    return Cell(ORIGINS.get(origin, origin), value=origin, origin=origin)
+    return Cell(origin_name(origin), value=origin, origin=origin)
 
 
 # --- reported figures -------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import LanguageModel, Run, Score
 from evaluation.querysets import ModelQuerySet
 from ingest.models import Finding, Source
-from leaderboard.boards import ORIGINS, day, source_in_words
+from leaderboard.boards import day, origin_name, source_in_words
 from leaderboard.models import ReportedScore
-from leaderboard.runs import metric_name
+from leaderboard.scores import metric_name
 from leaderboard.standings import shown
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
 
@@ -151,7 +151,7 @@ def _run_row(run: Run, score: Score | None) -> Row:
             Cell(release.benchmark.name, sub=where),
             headline,
             Cell(", ".join(str(repeat) for repeat in run.repeats)),
-            Cell(ORIGINS.get(run.origin, run.origin), origin=run.origin),
+            Cell(origin_name(run.origin), origin=run.origin),
             Cell(day(run.answered_at)),
             Cell(run.key, href=run.get_absolute_url()),
         ),

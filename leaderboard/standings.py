@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -369,7 +369,7 @@ def rank(standing: Standing) -> None:
         entry.rank = place
         if bounds is not None:
             value = entry.figures[standing.headline]
-            entry.figures[standing.headline] = Value(value.value, *bounds, value.n, value.n_answered)
+            entry.figures[standing.headline] = replace(value, low=bounds[0], high=bounds[1])
 
 
 Bounds = tuple[float, float] | None

@@ -109,7 +109,7 @@ def test_up_loads_the_users_tree_privately_and_nothing_else(tree: Path) -> None:
     assert (loaded.model_name, loaded.visibility, loaded.state) == ("Aster-3-Large", "private", "live")
     assert Score.objects.filter(evaluation__run=loaded).exists()
     assert not ReportedScore.objects.exists() and not Release.objects.filter(name="sample").exists()
-    assert PASSWORD.search(out) and "invented" not in out
+    assert PASSWORD.search(out) and "New runs are private: sign in" in out and "invented" not in out
     before = table_counts()
     run("up", str(tree), "--no-serve")
     assert table_counts() == before
@@ -124,6 +124,7 @@ def test_up_passes_on_gold_links_and_visibility(tree: Path, tmp_path: Path) -> N
     (tree / "llmeval_med").symlink_to(outside)
     choices = ("--gold", str(gold), "--allow-outside", str(outside), "--visibility", "public")
     out = run("up", str(tree), "--no-serve", *choices)
+    assert "sign in to see" not in out
     assert [run.visibility for run in Run.objects.all()] == ["public"]
     assert Run.objects.get().split.gold_missing is False, out
 
@@ -184,6 +185,7 @@ def server(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
         yield running, database
 
 
+@pytest.mark.database
 @pytest.mark.xdist_group("server")
 def test_up_serves_pages_without_tracebacks_and_the_printed_password_opens_the_private_runs(server: Any) -> None:
     running, _ = server
@@ -207,6 +209,7 @@ def test_up_serves_pages_without_tracebacks_and_the_printed_password_opens_the_p
     assert "Aster" in get("/")
 
 
+@pytest.mark.database
 @pytest.mark.xdist_group("server")
 def test_a_second_start_beside_a_running_one_says_that_the_port_is_taken(server: Any, tree: Path) -> None:
     running, database = server

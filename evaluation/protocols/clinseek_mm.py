@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from reprlib import repr as short
 from typing import Any
 
+from msgspec import UNSET
+
 from evaluation.protocols.base import Answer, ItemSpec
-from evaluation.protocols.clinseek_rows import Call, ClinSeekRow
+from evaluation.protocols.clinseek_rows import Call, ClinSeekRow, Function
 
 
 def gold_names(label: Any) -> list[str]:
@@ -32,7 +35,7 @@ def mm_items(rows: Iterable[Mapping[str, Any]]) -> list[ItemSpec]:
     for number, row in enumerate(rows, 1):
         for name in ("qid", "task"):
             if not isinstance(row.get(name), str) or not row[name]:
-                raise ValueError(f"gold row {number}: {name} is {row.get(name)!r}")
+                raise ValueError(f"gold row {number}: {name} is {short(row.get(name))}, expected a text")
         key, label = row["qid"], row.get("label", row.get("ground_truth"))
         subject = row.get("subject_id")
         facets = [("task", row["task"])]
@@ -43,34 +46,39 @@ def mm_items(rows: Iterable[Mapping[str, Any]]) -> list[ItemSpec]:
 
 
 def _named(call: Call) -> tuple[Any, Any]:
-    if call.name is not None or call.function is None:
-        return call.name, call.arguments
-    return call.function.name, call.function.arguments
+    if call.name is None and isinstance(call.function, Function):
+        return call.function.name, call.function.arguments
+    return call.name, call.arguments
 
 
 def take(row: ClinSeekRow) -> tuple[tuple[str, ...], str]:
     """(prediction strings, note) by the MM scorer's rules.
 
-    The last message with a call named exactly `ehr.finish` or `finish` whose arguments are not null decides; of its calls
-    the first. Notes: `ok`, `no_finish_call`, `bad_json_args`, `no_response_key`; a null response is `ok` with no strings.
+    The last message with a call named exactly `ehr.finish` or `finish` whose arguments are there and not null decides; of
+    its calls the first. Notes: `ok`, `no_finish_call`, `bad_json_args`, `no_response_key`; a null response is `ok` with no
+    strings. What is nested too deeply to be read or written out is `bad_json_args`.
     """
     for _, call in row.calls():
         name, arguments = _named(call)
-        if name not in ("ehr.finish", "finish") or arguments is None:
+        if name not in ("ehr.finish", "finish") or arguments is None or arguments is UNSET:
             continue
-        if isinstance(arguments, str):
-            try:
-                arguments = json.loads(arguments)
-            except (ValueError, RecursionError):
-                return (), "bad_json_args"
-            if not isinstance(arguments, dict):
-                return (), "no_response_key"
-        if not isinstance(arguments, dict):
+        try:
+            return _from_arguments(arguments)
+        except (ValueError, RecursionError):
             return (), "bad_json_args"
-        if "response" not in arguments:
-            return (), "no_response_key"
-        return strings(arguments["response"]), "ok"
     return (), "no_finish_call"
+
+
+def _from_arguments(arguments: Any) -> tuple[tuple[str, ...], str]:
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments)
+        if not isinstance(arguments, dict):
+            return (), "no_response_key"
+    if not isinstance(arguments, dict):
+        return (), "bad_json_args"
+    if "response" not in arguments:
+        return (), "no_response_key"
+    return strings(arguments["response"]), "ok"
 
 
 def strings(response: Any) -> tuple[str, ...]:

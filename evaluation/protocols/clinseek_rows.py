@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+# A key that is missing (UNSET) and one that is null are not the same to the public scorers.
 
 
 class Function(msgspec.Struct):
-    name: str | None = None
-    arguments: Any = None
+    name: str | UnsetType | None = UNSET
+    arguments: Any = UNSET
 
 
 class Call(msgspec.Struct):
     id: Any = None
-    function: Function | None = None
+    function: Function | UnsetType | None = UNSET
     # Some writers put both at the top level; only the MM scorer reads them there.
     name: Any = None
     arguments: Any = None
@@ -34,9 +37,14 @@ class ClinSeekRow(msgspec.Struct):
     task: Any = None
     label: Any = None
     backend_model_id: Any = None
-    messages: list[Message] | None = None
-    # True where the public text scorer would have stopped at this row and lost the whole file.
-    odd_shape: bool = False
+    messages: list[Message] | UnsetType | None = UNSET
+    # Something in the row that is no message, no call or no name was passed over (set by `from_dict` alone).
+    passed_over: bool = False
+
+    @property
+    def odd_shape(self) -> bool:
+        """True where the public text scorer would have stopped at this row and lost the whole file."""
+        return self.passed_over or self.messages is None or any(_stops(call) for _, call in self.calls())
 
     @property
     def item(self) -> str | None:
@@ -49,7 +57,9 @@ class ClinSeekRow(msgspec.Struct):
     def repeat(self) -> int:
         """1-based; a missing or unreadable run_index means 1."""
         index = self.run_index
-        return index if isinstance(index, int) and not isinstance(index, bool) and index > 0 else 1
+        if isinstance(index, float) and index.is_integer():
+            index = int(index)
+        return index if type(index) is int and 0 < index < 1 << 31 else 1
 
     @property
     def failed(self) -> bool:
@@ -60,41 +70,51 @@ class ClinSeekRow(msgspec.Struct):
 
     def calls(self) -> Iterator[tuple[int, Call]]:
         """(index of the message, call), from the last message to the first, within a message in written order."""
-        messages = self.messages or []
+        messages = self.messages if isinstance(self.messages, list) else []
         for index in range(len(messages) - 1, -1, -1):
             for call in messages[index].tool_calls or []:
                 yield index, call
 
 
+def _stops(call: Call) -> bool:
+    return call.function is None or (call.function is not UNSET and call.function.name is None)
+
+
 def from_dict(row: dict[str, Any]) -> ClinSeekRow:
     """Build a row from a plain dictionary, whatever its shape: what is no message or no call is passed over and marked."""
-    odd = False
-    messages = []
-    raw_messages = row.get("messages")
-    if not isinstance(raw_messages, list):
-        odd, raw_messages = True, []
-    for raw in raw_messages:
-        if not isinstance(raw, dict):
-            odd = True
+    built = ClinSeekRow()
+    for key in ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id"):
+        setattr(built, key, row.get(key))
+    raw = row.get("messages", UNSET)
+    if raw is UNSET or raw is None:
+        built.messages = raw
+        return built
+    built.messages = []
+    built.passed_over = not isinstance(raw, list)
+    for message in raw if isinstance(raw, list) else []:
+        if not isinstance(message, dict):
+            built.passed_over = True
             continue
-        calls = []
-        raw_calls = raw.get("tool_calls")
-        if raw_calls is not None and not isinstance(raw_calls, list):
-            odd, raw_calls = True, None
-        for call in raw_calls or []:
-            if not isinstance(call, dict):
-                odd = True
-                continue
-            function = call.get("function")
-            if function is not None and not isinstance(function, dict):
-                odd, function = True, None
-            named = None
-            if function is not None:
-                name = function.get("name")
-                odd = odd or not isinstance(name, str)
-                named = Function(name if isinstance(name, str) else None, function.get("arguments"))
-            calls.append(Call(call.get("id"), named, call.get("name"), call.get("arguments")))
-        messages.append(Message(raw.get("role"), calls))
-    wanted = ("qid", "run_index", "status", "stop_reason", "task", "label", "backend_model_id")
-    plain: dict[str, Any] = {key: row.get(key) for key in wanted}
-    return ClinSeekRow(**plain, messages=messages, odd_shape=odd)
+        calls = message.get("tool_calls")
+        built.passed_over |= calls is not None and not isinstance(calls, list)
+        found = [_call(call) for call in calls] if isinstance(calls, list) else []
+        built.passed_over |= any(odd for _, odd in found)
+        built.messages.append(Message(message.get("role"), [call for call, _ in found if call is not None]))
+    return built
+
+
+def _call(raw: Any) -> tuple[Call | None, bool]:
+    """(call, whether something of it was passed over)."""
+    if not isinstance(raw, dict):
+        return None, True
+    call = Call(raw.get("id"), raw.get("function", UNSET), raw.get("name"), raw.get("arguments"))
+    function: Any = call.function
+    if function is UNSET or function is None:
+        return call, False
+    if not isinstance(function, dict):
+        call.function = UNSET
+        return call, True
+    name = function.get("name", UNSET)
+    known = name is UNSET or name is None or isinstance(name, str)
+    call.function = Function(name if known else UNSET, function.get("arguments", UNSET))
+    return call, not known

@@ -6,11 +6,14 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from reprlib import repr as short
 from typing import Any
+
+from msgspec import UNSET
 
 from evaluation.protocols import aggregate
 from evaluation.protocols.base import Answer, ItemSpec, Outcome, Result, Verdict
-from evaluation.protocols.clinseek_rows import ClinSeekRow
+from evaluation.protocols.clinseek_rows import ClinSeekRow, Function
 
 METRICS = ("f1", "precision", "recall", "exact_match")
 
@@ -54,10 +57,10 @@ def text_items(
     for number, row in enumerate(rows, 1):
         for name in ("task", "subject_id"):
             if row.get(name) in (None, ""):
-                raise ValueError(f"gold row {number}: {name} is {row.get(name)!r}")
+                raise ValueError(f"gold row {number}: {name} is {row.get(name)!r}, expected one")
         label = row.get("label", row.get("ground_truth"))
         if not isinstance(label, (str, list)):
-            raise ValueError(f"gold row {number}: label is {label!r}, expected a text or a list")
+            raise ValueError(f"gold row {number}: label is {short(label)}, expected a text or a list")
         task = str(row["task"])
         facets = [("task", task)]
         if row.get("task_type"):
@@ -84,11 +87,8 @@ def parse_arguments(arguments: Any) -> tuple[bool, Any]:
         return False, None
 
 
-_ABSENT = object()
-
-
-def take(row: ClinSeekRow) -> tuple[tuple[Any, ...], str]:
-    """The predictions of a row and the rule that took them.
+def take(row: ClinSeekRow) -> tuple[tuple[str, ...], str]:
+    """The predictions of a row, only strings, and the rule that took them.
 
     Messages from the last to the first, calls of a message from the last to the first: the first call whose name, in lower
     case, contains `finish` decides, also when it cannot be parsed. Status, role and `completed` are not consulted.
@@ -96,29 +96,28 @@ def take(row: ClinSeekRow) -> tuple[tuple[Any, ...], str]:
     for message in reversed(row.messages or []):
         for call in reversed(message.tool_calls or []):
             function = call.function
-            if function is None or not function.name or "finish" not in function.name.lower():
-                continue
-            return _from_arguments(function.arguments)
+            if isinstance(function, Function) and isinstance(function.name, str) and "finish" in function.name.lower():
+                return _from_arguments(function.arguments)
     return (), "no_prediction"
 
 
-def _from_arguments(arguments: Any) -> tuple[tuple[Any, ...], str]:
+def _from_arguments(arguments: Any) -> tuple[tuple[str, ...], str]:
     parsed, value = parse_arguments(arguments)
     if not parsed:
         return (), "finish_parse_error"
     if isinstance(value, dict):
-        value = value.get("response", _ABSENT)
-        if value is _ABSENT:
-            return (), "finish_tool_call"
+        value = value.get("response", UNSET)
+    if value is UNSET:
+        return (), "finish_tool_call"
     if isinstance(value, list):
-        return tuple(value), "finish_tool_call"
+        return tuple(text for text in value if isinstance(text, str)), "finish_tool_call"
     if isinstance(value, str) and value.strip():
         return (value.strip(),), "finish_tool_call"
     return (), "finish_tool_call_non_list"
 
 
 def prediction_set(prediction: Iterable[Any]) -> frozenset[str]:
-    """Only strings are kept, lower-cased and nothing else."""
+    """Lower-cased and nothing else; what is no string is left out."""
     return frozenset(text.lower() for text in prediction if isinstance(text, str))
 
 

@@ -11,6 +11,11 @@ from evaluation.protocols.base import Answer
 from ingest.walk import Entry
 
 
+def printable(text: str) -> str:
+    """Text that both databases store: lone surrogates and NUL as backslash escapes."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream."""

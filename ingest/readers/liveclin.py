@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from reprlib import repr as short
 from typing import Any
@@ -14,11 +14,12 @@ import msgspec
 from evaluation.protocols.base import Answer
 from evaluation.protocols.liveclin import QuestionRow
 from ingest import documents
-from ingest.readers.base import FileContent, Row, Trouble
+from ingest.readers.base import FileContent, Row, Trouble, printable
 from ingest.walk import Entry
 
 # As long as the tables hold them.
 LONGEST = {"model": 500, "dataset": 100}
+_PROTOCOL = ("image_mode", "liveclin_version")
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -96,12 +97,9 @@ def read(
     meta: dict[str, Any] = told if isinstance(told, dict) else {}
     content.about = {
         "finished_at": meta.get("finished_at") or meta.get("started_at"),
-        "protocol": {name: meta[name] for name in ("image_mode", "liveclin_version") if meta.get(name)},
+        "protocol": {
+            name: printable(meta[name]) for name in _PROTOCOL if meta.get(name) and isinstance(meta[name], str)
+        },
         "summary": document.get("summary") or {},
     }
     return content
-
-
-def dataset(path: str) -> Iterable[dict[str, Any]]:
-    """The cases of a dataset file, in order. ValueError names the line that does not parse."""
-    return documents.dictionaries(path)

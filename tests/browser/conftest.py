@@ -34,6 +34,8 @@ def chromium() -> str | None:
 def browser() -> Iterator[Browser]:
     path = chromium()
     need("browser", path is not None, "no Chromium was found (install it, or set CHROMIUM to its path)")
+    # Playwright keeps an event loop in this thread for the rest of the session; Django would refuse the database beside it
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser

@@ -12,7 +12,7 @@ import pytest
 from tests.ingest.trees import SHARED, Row, Tree, ingest, live_case, live_results, scores, tables
 
 CONFORMANCE = SHARED / "conformance" / "liveclin"
-needs_shared = pytest.mark.skipif(not CONFORMANCE.exists(), reason="the folder with the official values is not here")
+needs_shared = pytest.mark.usefixtures("shared")
 pytestmark = pytest.mark.django_db
 
 # The blocks of a summary: its key -> our dimension and variant.
@@ -183,6 +183,20 @@ def test_gold_belongs_to_the_release_whose_results_match_its_ids(tree: Tree) -> 
     assert result.code == 0
     assert {run["release"]: run["expected_items"] for run in result.runs.values()} == {"2025_H1": 6, "2025_H2": 4}
     assert {run["extra"] for run in result.runs.values()} == {0}
+
+
+def test_a_dataset_that_changes_under_the_same_name_is_an_error(tree: Tree) -> None:
+    tree.json("aster.json", live_results("aster", {"PMC1": "ABC", "PMC2": "DEF"}))
+    ingest(tree)
+    before = scores()
+    tree.lines("dataset.jsonl", [live_case("PMC1", "ABC"), live_case("PMC2", "DEA")])
+    result = ingest(tree)
+    (finding,) = result.findings("gold_differs")
+    assert finding["path"] == "dataset.jsonl" and result.not_runs == {"aster.json": "no_gold"}
+    assert (result.code, scores()) == (1, before)
+    tree.lines("dataset.jsonl", [live_case("PMC9", "ABC")])  # of another release altogether
+    result = ingest(tree)
+    assert (result.code, result.runs["aster.json"]["state"]) == (0, "unchanged")
 
 
 def test_gold_of_a_stated_release_serves_that_release_only(tree: Tree) -> None:

@@ -15,7 +15,7 @@ from evaluation.models import Run
 from tests.ingest.trees import SHARED, Called, Row, Tree, ingest, med_document, scores, tables
 
 CONFORMANCE = SHARED / "conformance" / "llmeval_med"
-needs_shared = pytest.mark.skipif(not CONFORMANCE.exists(), reason="the folder with the official values is not here")
+needs_shared = pytest.mark.usefixtures("shared")
 
 
 def assert_official(ours: dict, repeat: int | None, expected: Row) -> None:
@@ -32,7 +32,7 @@ def assert_official(ours: dict, repeat: int | None, expected: Row) -> None:
 
 
 @pytest.fixture(scope="module")
-def official(django_db_setup: None, django_db_blocker: Any) -> Iterator[Called]:
+def official(shared: Path, django_db_setup: None, django_db_blocker: Any) -> Iterator[Called]:
     """The whole conformance folder as ROOT, once: the dataset lies in it, and so do aggregates that are no runs."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield ingest(CONFORMANCE)

@@ -35,7 +35,7 @@ class Tree:
         return self.bytes(path, text.encode("utf-8", "surrogatepass"))
 
     def json(self, path: str, value: Any) -> Path:
-        return self.text(path, json.dumps(value, ensure_ascii=False))
+        return self.text(path, json.dumps(value))
 
     def lines(self, path: str, rows: Iterable[Row]) -> Path:
         return self.text(path, "".join(json.dumps(row) + "\n" for row in rows))

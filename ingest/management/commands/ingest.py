@@ -69,14 +69,14 @@ class Command(BaseCommand):
         parser.add_argument("--team", metavar="GROUP", help="the team that may see them with --visibility team")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        report, failure = None, ""
+        report, failure = Report(), ""
         bar = _Bar(quiet=not sys.stderr.isatty())
         try:
-            report = ingest(options["root"], self._options(options, bar))
+            ingest(options["root"], self._options(options, bar), report)
         except CannotIngest as error:
             failure = str(error)
         except DatabaseError as error:
-            failure = f"the database refused: {str(error).splitlines()[0]} (is it migrated? run `manage.py migrate`)"
+            failure = f"the database refused: {error} (if it is not migrated yet: `manage.py migrate`)"
         except OSError as error:
             failure = f"{error.filename or options['root']}: {error.strerror or error}"
         except KeyboardInterrupt:
@@ -84,13 +84,13 @@ class Command(BaseCommand):
         finally:
             bar.close()
         if options["json"]:
-            self.stdout.write(json.dumps((report or Report()).as_dict(), ensure_ascii=True))
-        elif report is not None:
+            self.stdout.write(json.dumps(report.as_dict(), ensure_ascii=True))
+        elif report.runs or not failure:
             self._print(report, options["dry_run"])
         if failure:
-            self.stderr.write(f"ingest: {failure}")
+            self.stderr.write("ingest: " + "; ".join(line for line in failure.splitlines() if line.strip()))
             sys.exit(2)
-        if report is not None and report.has_errors:
+        if report.has_errors:
             sys.exit(1)
 
     def _options(self, options: dict[str, Any], bar: _Bar) -> Options:

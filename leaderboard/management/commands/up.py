@@ -62,6 +62,8 @@ class Command(BaseCommand):
             arguments += ["--visibility", options["visibility"]]
         if self.ingest(*arguments) == 1:
             self.stdout.write("Loaded, but for the errors above.")
+        if (seen_by := options["visibility"] or settings.CLINBOARD_DEFAULT_VISIBILITY) != Run.Visibility.PUBLIC:
+            self.stdout.write(f"New runs are {seen_by}: sign in to see them, or give VISIBILITY=public with make.")
         self.finish(options)
 
     # --- the steps ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,255 @@
+"""Who may see what, by every road: role x route x visibility. A route that is not in the table fails the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from evaluation.models import LanguageModel, Run
+from ingest.models import Source
+from leaderboard.lists import models_page
+from leaderboard.models import Board
+from tests.conftest import ROLES, People
+from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load
+
+VISIBILITIES = ("private", "team", "public")
+SEES = {
+    "private": {"owner", "staff"},
+    "team": {"owner", "staff", "mate"},
+    "public": set(ROLES),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """Beside a public run there is one of each visibility: on the same board, better than the public one, and on a board
+    of its own. Its model's name occurs nowhere else.
+    """
+
+    people: People
+    hidden: dict[str, Run]
+    alone: dict[str, Run]
+    source: Source
+    clients: dict[str, Client] = field(default_factory=dict)
+
+
+@pytest.fixture
+def world(people: People, tmp_path: Path) -> World:
+    load(ehr_tree(tmp_path / "open", {"openly": 10}))
+    hidden, alone = {}, {}
+    rights = {"owner": people.owner, "team": people.team}
+    for number, visibility in enumerate(VISIBILITIES):
+        better = ehr_tree(tmp_path / visibility, {f"{visibility}_marvel": 18 - number})
+        (hidden[visibility],) = load(better, visibility, **rights)
+        other = live_tree(tmp_path / f"live_{visibility}", {"a": (f"{visibility}_wonder", ["AB"] * 8)})
+        (alone[visibility],) = load(other, visibility, release=f"of_{visibility}", **rights)
+    return World(people, hidden, alone, Source.objects.get(name="private"))
+
+
+Check = Callable[[World, str, str], None]
+
+
+def get(world: World, role: str, name: str, *args: Any) -> Any:
+    if role not in world.clients:  # a client is slow to make: it lists the static files
+        world.clients[role] = Client()
+        if role != "anonymous":
+            world.clients[role].force_login(world.people[role])
+    return world.clients[role].get(reverse(name, args=args))
+
+
+def sees(role: str, visibility: str) -> bool:
+    return role in SEES[visibility]
+
+
+def only_who_sees(name: str) -> Check:
+    """The run's own page: there for who may see it, for everybody else not there."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for run in (world.hidden[visibility], world.alone[visibility]):
+            response = get(world, role, name, run.key)
+            assert response.status_code == (200 if sees(role, visibility) else 404)
+            assert (run.model_name in response.content.decode()) == sees(role, visibility)
+
+    return check
+
+
+def lists_what_is_seen(name: str, *args: str, mark: Callable[[Run], str]) -> Check:
+    """A page for everybody on which a run leaves a mark only for those who may see it."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        response = get(world, role, name, *args)
+        assert response.status_code == 200
+        text = response.content.decode()
+        assert (mark(world.hidden[visibility]) in text) == sees(role, visibility)
+
+    return check
+
+
+def board_of(name: str) -> Check:
+    """The shared board is everybody's, with the visible rows; a board that a hidden run opened is not there."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        lists_what_is_seen(name, EHR_BOARD, mark=lambda run: run.model_name)(world, role, visibility)
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        assert get(world, role, name, slug).status_code == (200 if sees(role, visibility) else 404)
+
+    return check
+
+
+def boards_of(name: str) -> Check:
+    def check(world: World, role: str, visibility: str) -> None:
+        text = get(world, role, name).content.decode()
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        assert (slug in text) == sees(role, visibility)
+        assert (world.alone[visibility].model_name in text) == sees(role, visibility)
+        best = next((v for v in VISIBILITIES if sees(role, v)), None)
+        for other in VISIBILITIES:
+            assert (f"{other}_marvel" in text) == (other == best)
+
+    return check
+
+
+def model_page(world: World, role: str, visibility: str) -> None:
+    for run in (world.hidden[visibility], world.alone[visibility]):
+        response = get(world, role, "model", run.model.slug)
+        assert response.status_code == (200 if sees(role, visibility) else 404)
+        assert (run.key in response.content.decode()) == sees(role, visibility)
+
+
+def staff_alone(name: str, *, source: bool = False) -> Check:
+    def check(world: World, role: str, visibility: str) -> None:
+        response = get(world, role, name, *([world.source.pk] if source else []))
+        assert response.status_code == (200 if role == "staff" else 404)
+        assert ("marvel" in response.content.decode()) == (role == "staff" and source)
+
+    return check
+
+
+def says_nothing(name: str, *args: str, status: int = 200) -> Check:
+    """For everybody the same, and not a word on any run."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        response = get(world, role, name, *args)
+        assert response.status_code == status
+        text = response.content.decode()
+        for run in (*world.hidden.values(), *world.alone.values()):
+            assert run.key not in text and run.model_name not in text
+
+    return check
+
+
+ROUTES: dict[str, Check] = {
+    "home": boards_of("home"),
+    "board": board_of("board"),
+    "run": only_who_sees("run"),
+    "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
+    "model": model_page,
+    "sources": staff_alone("sources"),
+    "source": staff_alone("source", source=True),
+    "healthz": says_nothing("healthz"),
+    "robots": says_nothing("robots"),
+    "login": says_nothing("login"),
+    "logout": says_nothing("logout", status=405),
+    "api:boards": boards_of("api:boards"),
+    "api:board": board_of("api:board"),
+    "api:run": only_who_sees("api:run"),
+    "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
+    "api:openapi-json": says_nothing("api:openapi-json"),
+    "api:openapi-view": says_nothing("api:openapi-view"),
+    "api:api-root": says_nothing("api:api-root", status=404),
+    "api-nothing": says_nothing("api-nothing", "v9/runs", status=404),
+}
+
+
+def routes(resolver: URLResolver, space: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every named route but those of the admin, which has its own rights."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            yield ":".join((*space, pattern.name or f"unnamed {pattern.pattern}"))
+        elif pattern.app_name != "admin":
+            yield from routes(pattern, (*space, *([pattern.namespace] if pattern.namespace else [])))
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert sorted(set(routes(get_resolver()))) == sorted(ROUTES)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_route_and_visibility(world: World, role: str) -> None:
+    """One world a role; every route and visibility is tried, also after one has failed."""
+    failures = []
+    for route, check in ROUTES.items():
+        for visibility in VISIBILITIES:
+            try:
+                check(world, role, visibility)
+            except AssertionError as error:
+                failures.append(f"{route}, {visibility} run, {role}: {error}")
+    assert not failures, "\n\n".join(failures)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_counts_and_ranks_hold_only_what_is_seen(world: World, role: str) -> None:
+    seen = 1 + sum(sees(role, visibility) for visibility in VISIBILITIES)
+    document = get(world, role, "api:board", EHR_BOARD).json()
+    assert len(document["table"]["rows"]) == seen
+    assert [row["cells"]["rank"]["rank"] for row in document["table"]["rows"]] == list(range(1, seen + 1))
+    card = next(card for card in get(world, role, "api:boards").json() if card["slug"] == EHR_BOARD)
+    assert card["models"] == seen
+
+
+def test_a_private_run_moves_nothing_for_others(world: World, tmp_path: Path) -> None:
+    def seen() -> list[bytes]:
+        pages = [
+            ("home",),
+            ("models",),
+            ("board", EHR_BOARD),
+            ("api:boards",),
+            ("api:models",),
+            ("api:board", EHR_BOARD),
+        ]
+        return [get(world, "anonymous", *page).content for page in pages]
+
+    before = seen()
+    load(ehr_tree(tmp_path / "more", {"one_more": 20}), "private", owner=world.people.owner)
+    assert [first == then for first, then in zip(before, seen(), strict=True)] == [True] * len(before)
+
+
+def test_an_inactive_person_is_a_stranger(world: World) -> None:
+    gone = User(pk=world.people.owner.pk, is_active=False, is_staff=True)
+    assert not Run.objects.visible_to(gone).exclude(visibility="public").exists()
+    assert Board.objects.visible_to(gone).count() == 2
+
+
+def test_a_registered_name_alone_is_not_shown(world: World) -> None:
+    """A model that only a private tree's clinboard.yaml names is nobody else's to know."""
+    LanguageModel.objects.create(slug="unborn", name="Unborn 1", registered=True)
+    assert get(world, "stranger", "model", "unborn").status_code == 404
+    assert b"Unborn 1" not in get(world, "stranger", "models").content
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+def test_a_known_model_shows_only_its_visible_runs(
+    people: People, client: Client, tmp_path: Path, role: str, visibility: str
+) -> None:
+    """A registered model: with hidden runs only it is not there; beside a public run a hidden one is not counted."""
+    (hidden,) = load(ehr_tree(tmp_path / "hidden", {"glm_4_7": 18}), visibility, owner=people.owner, team=people.team)
+    if role != "anonymous":
+        client.force_login(people[role])
+    page, seen = hidden.model.get_absolute_url(), sees(role, visibility)
+    assert client.get(page).status_code == (200 if seen else 404)
+    for path in ("/models/", "/api/v1/models"):
+        assert ("GLM-4.7" in client.get(path).content.decode()) == seen
+    (shown,) = load(ehr_tree(tmp_path / "shown", {"glm_4_7": 3}))
+    text = client.get(page).content.decode()
+    assert shown.key in text and (hidden.key in text) == seen
+    (row,) = models_page(people[role])["table"].rows
+    assert row.cells[3].value == 1 + seen
+    assert (hidden.key in client.get(shown.get_absolute_url()).content.decode()) == seen

@@ -1,0 +1,52 @@
+"""Small worlds for the hall: invented runs, loaded by the real ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluation.models import Run
+from ingest.context import Options
+from ingest.pipeline import ingest
+from tests.ingest.trees import Row, Tree, answered, ehr_gold, live_case, live_results, run_path
+
+QUESTIONS = [f"q{number:02}" for number in range(20)]
+EHR_BOARD = "ehr-bench-v1-full1800-agentic"
+LIVE_BOARD = "liveclin-2025_h1-full-chat"
+
+
+def ehr_tree(root: Path, rights: Mapping[str, int], asked: int = 20, **place: str) -> Tree:
+    """One EHR-Bench run a model: of the 20 questions the first `rights[model]` are right, those past `asked` missing."""
+    tree = Tree(root)
+    split = place.get("split", "full1800")
+    gold = f"gold/ehr_bench{'' if split == 'full1800' else '_' + split}.json"
+    tree.json(gold, ehr_gold({question: ["Alpha"] for question in QUESTIONS}))
+    for model, right in rights.items():
+        tree.lines(run_path(model, **place), ehr_rows(right, asked))
+    return tree
+
+
+def ehr_rows(right: int, asked: int = 20, **fields: Any) -> list[Row]:
+    return [
+        answered(question, "alpha" if number < right else "omega", **fields)
+        for number, question in enumerate(QUESTIONS[:asked])
+    ]
+
+
+def live_tree(root: Path, runs: Mapping[str, tuple[str, Sequence[str]]], cases: int = 8) -> Tree:
+    """LiveClin cases of two questions, gold A and B; `runs` maps a file's stem to model and its letters a case."""
+    tree = Tree(root)
+    tree.lines("dataset.jsonl", [live_case(f"PMC{number}", "AB") for number in range(cases)])
+    for stem, (model, letters) in runs.items():
+        answers = {f"PMC{number}": pair for number, pair in enumerate(letters)}
+        tree.json(f"{stem}.json", live_results(model, answers))
+    return tree
+
+
+def load(tree: Tree, visibility: str = "public", **options: Any) -> list[Run]:
+    """Ingest the tree; its runs in the order of their paths."""
+    report = ingest(tree.root, Options(visibility=visibility, **options))
+    assert report.runs, report.findings
+    runs = {run.key: run for run in Run.objects.all()}
+    return list(dict.fromkeys(runs[entry["id"]] for entry in report.runs))
