@@ -13,6 +13,7 @@ from typing import Any
 from django.db import transaction
 
 from evaluation.facts import insert_rows
+from evaluation.labels import labels_fingerprint
 from evaluation.models import Benchmark, Facet, Item, Release, Split, SplitItem
 from evaluation.protocols.base import ItemSpec
 
@@ -136,10 +137,12 @@ def store_split(
         for item, spec in known:
             item.case, item.cluster, item.gold, item.scored = spec.case, spec.cluster, spec.gold, spec.scored
         Item.objects.bulk_update([item for item, _ in known], ["case", "cluster", "gold", "scored"], batch_size=200)
-        Item.facets.through.objects.filter(item__in=[item for item, _ in known]).delete()
+        links = Item.facets.through.objects.filter(item__in=[item for item, _ in known])
+        links.filter(facet__labelling=None).delete()  # own labels stay
         linked = list(specs)
     _write_items(release, split, [spec for spec in specs if spec.key not in keys], linked, specs)
     split.fingerprint, split.rankable, split.gold_missing = fingerprint, rankable, gold_missing
+    split.labels_fingerprint = labels_fingerprint(split)
     split.expected_items = sum(spec.scored for spec in specs)
     split.save()
     parts = release.splits.order_by("name").values_list("name", "fingerprint")
@@ -162,6 +165,7 @@ def _write_items(
         batch_size=500,
     )
     wanted = {pair for spec in linked for pair in spec.facets}
+    release.labellings.filter(dimension__in={dimension for dimension, _ in wanted}).delete()  # gold goes first
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
     made = [Facet(release=release, dimension=pair[0], name=pair[1]) for pair in sorted(wanted - set(have))]
     Facet.objects.bulk_create(made, batch_size=500)
@@ -176,17 +180,17 @@ def _write_items(
 
 def load_items(split: Split) -> SplitItems:
     """A split's items in canonical order, with their facets. Three queries, whatever the size."""
-    facets: dict[int, list[tuple[str, str]]] = {}
+    facets: dict[tuple[int, bool], list[tuple[str, str]]] = {}
     links = Item.facets.through.objects.filter(item__splits=split).order_by("pk")
-    for item_id, dimension, name in links.values_list("item_id", "facet__dimension", "facet__name"):
-        facets.setdefault(item_id, []).append((dimension, name))
+    fields = ("item_id", "facet__dimension", "facet__name", "facet__labelling_id")
+    for item_id, dimension, name, labelling in links.values_list(*fields):
+        facets.setdefault((item_id, labelling is not None), []).append((dimension, name))
     specs: list[ItemSpec] = []
     ids: dict[str, int] = {}
     rows: Any = SplitItem.objects.filter(split=split).order_by("position").select_related("item")
     for row in rows:
         item = row.item
         ids[item.key] = item.pk
-        specs.append(
-            ItemSpec(item.key, item.case, item.cluster, item.gold, tuple(facets.get(item.pk, ())), item.scored)
-        )
+        gold, labels = (tuple(facets.get((item.pk, own), ())) for own in (False, True))
+        specs.append(ItemSpec(item.key, item.case, item.cluster, item.gold, gold, item.scored, labels))
     return SplitItems(split, specs, ids)

@@ -69,6 +69,9 @@ class Split(models.Model):
     expected_items = models.PositiveIntegerField(default=0)
     rankable = models.BooleanField(default=True)
     gold_missing = models.BooleanField(default=False, help_text="Its items come from scored files, not from gold.")
+    labels_fingerprint = models.CharField(
+        max_length=64, blank=True, help_text="sha256 over the labels of its items; empty: none."
+    )
     items: models.ManyToManyField = models.ManyToManyField("Item", through="SplitItem", related_name="splits")
 
     class Meta:
@@ -115,12 +118,31 @@ class SplitItem(models.Model):
         return f"{self.split_id}:{self.position}"
 
 
+class Labelling(models.Model):
+    """A dimension that a lab added to the items of a release: which labels files said so last."""
+
+    release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="labellings")
+    dimension = models.CharField(max_length=60)
+    files = models.JSONField(default=list, help_text="[name, sha256] of each file.")
+    fingerprint = models.CharField(max_length=64, help_text="sha256 over its items and facets.")
+
+    class Meta:
+        ordering = ["release", "dimension"]
+        constraints = [models.UniqueConstraint(fields=["release", "dimension"], name="labelling_dimension")]
+
+    def __str__(self):
+        return f"{self.dimension} of {self.release}"
+
+
 class Facet(models.Model):
     """One value of a dimension in a release: `icd_chapter` / `Chapter 2: Neoplasms`."""
 
     release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="facets")
     dimension = models.CharField(max_length=60)
     name = models.CharField(max_length=500)
+    labelling = models.ForeignKey(
+        Labelling, on_delete=models.CASCADE, null=True, related_name="facets", help_text="Empty: from the gold."
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["release", "dimension", "name"], name="facet_name")]
@@ -171,9 +193,27 @@ class ModelAlias(models.Model):
 
     class Meta:
         ordering = ["kind", "name"]
+        verbose_name_plural = "model aliases"
 
     def __str__(self):
         return self.name
+
+
+class ModelMerge(models.Model):
+    """`source` was found to be `target`: what moved, so that it can move back. A merged model is shown nowhere."""
+
+    source = models.OneToOneField(LanguageModel, on_delete=models.PROTECT, related_name="merge")
+    target = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="merges")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True)
+    why = models.TextField(blank=True)
+    made_at = models.DateTimeField(default=timezone.now)
+    moved = models.JSONField(default=dict, help_text="Keys of the rows that moved, by table and field.")
+
+    class Meta:
+        ordering = ["-made_at"]
+
+    def __str__(self):
+        return f"{self.source} is {self.target}"
 
 
 class Run(models.Model):
@@ -214,7 +254,10 @@ class Run(models.Model):
         null=True, blank=True, help_text="When the answers were finished, as far as stated."
     )
     loaded_at = models.DateTimeField(default=timezone.now)
-    why = models.CharField(max_length=300, blank=True, help_text="Why this file was selected.")
+    why = models.TextField(blank=True, help_text="Why this file was selected.")
+    stated = models.JSONField(
+        default=dict, blank=True, help_text="What a clinboard.yaml says of it: its name, sha256, and value and line."
+    )
     counts = models.JSONField(default=dict)
 
     objects = RunQuerySet.as_manager()
@@ -309,6 +352,7 @@ class Evaluation(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluations")
     evaluator = models.ForeignKey(Evaluator, on_delete=models.PROTECT, related_name="evaluations")
     gold_fingerprint = models.CharField(max_length=64)
+    labels_fingerprint = models.CharField(max_length=64, blank=True)
     made_at = models.DateTimeField(default=timezone.now)
     current = models.BooleanField(default=True)
 

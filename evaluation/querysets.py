@@ -51,8 +51,11 @@ class ScoreQuerySet(models.QuerySet):
 
 class ModelQuerySet(models.QuerySet):
     def visible_to(self, user: Person) -> ModelQuerySet:
-        """Registered models, and any other only when a visible run gives its name away."""
+        """Registered models, and any other only when a visible run gives its name away. Merged ones are their target."""
         from evaluation.models import Run
 
         runs = Run.objects.visible_to(user).filter(model=models.OuterRef("pk"))
-        return self.filter(Q(registered=True) | models.Exists(runs))
+        return self.unmerged().filter(Q(registered=True) | models.Exists(runs))
+
+    def unmerged(self) -> ModelQuerySet:
+        return self.filter(merge=None)

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias, Run
+from evaluation.merging import merge
+from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias, ModelMerge
 
 # (friendly name, directory name, raw tag, access, organisation, provider ids): formats/clinseek.md, section 7
 KNOWN_MODELS: tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...] = (
@@ -38,7 +39,10 @@ KNOWN_MODELS: tuple[tuple[str, str, str, str, str, tuple[str, ...]], ...] = (
     ("gpt-oss-120b", "gpt_oss_120b", "gpt-oss-120b", "open", "OpenAI", ("openai.gpt-oss-120b-1:0",)),
 )
 
-DIRECTORIES = [directory for _, directory, *_ in KNOWN_MODELS]
+# any listed name -> the directory name
+CANONICAL = {
+    alias: directory for name, directory, tag, _, _, ids in KNOWN_MODELS for alias in (name, directory, tag, *ids)
+}
 
 
 @transaction.atomic
@@ -90,11 +94,12 @@ def register_model(
     organisation: str = "",
     aliases: Iterable[tuple[str, str]] = (),
     registered: bool = True,
+    why: str = "",
 ) -> LanguageModel:
     """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones.
 
-    An alias that stands for a model which is not registered brings that model's runs along; one of a registered model is
-    left where it is.
+    A model into which the named one was merged keeps its own facts. An alias of a model that is not registered and has no
+    other name is merged, for the reason `why`; any other stays with the model that has it.
     """
     alias = ModelAlias.objects.filter(name=name).select_related("model").first()
     model = alias.model if alias else None
@@ -115,30 +120,28 @@ def register_model(
         for field, value in (("access", access), ("organisation", organisation), ("registered", registered))
         if value and not getattr(model, field)
     }
-    if changed:
+    if changed and not ModelMerge.objects.filter(source__name=name).exists():
         LanguageModel.objects.filter(pk=model.pk).update(**changed)
         model.refresh_from_db()
     for kind, text in aliases:
         alias, made = ModelAlias.objects.get_or_create(name=text, defaults={"model": model, "kind": kind})
-        if not made and alias.model_id != model.pk and not alias.model.registered:
-            stray = alias.model
-            Run.objects.filter(model=stray).update(model=model)
-            ModelAlias.objects.filter(model=stray).update(model=model, kind=kind)
-            stray.delete()
+        stray = alias.model
+        if not made and stray != model and not stray.registered and stray.aliases.count() == 1:
+            merge(stray, model, None, why)
+            ModelAlias.objects.filter(pk=alias.pk).update(kind=kind)
     return model
 
 
 def known_model(name: str) -> tuple[LanguageModel | None, str, bool]:
     """(model, canonical name, known) for a name as a tree gives it, which must be an alias letter by letter.
 
-    The canonical name of the models of KNOWN_MODELS is their directory name; any other name stays as it is given. An
-    unknown name gives no model.
+    The canonical name is the directory name for the names of KNOWN_MODELS; any other name stays as it is given, also when
+    it was merged. An unknown name gives no model.
     """
     alias = ModelAlias.objects.filter(name=name).select_related("model").first()
     if alias is None:
         return None, name, False
-    named = alias.model.aliases.filter(name__in=DIRECTORIES).first()
-    return alias.model, named.name if named else name, alias.model.registered
+    return alias.model, CANONICAL.get(name, name), alias.model.registered
 
 
 def find_model(name: str) -> tuple[LanguageModel, str, bool]:

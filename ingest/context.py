@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import transaction
 
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest import config as configuration
 from ingest.config import Config
+from ingest.labels import LabelsError, LabelsFile
+from ingest.labels import load as load_labels
 from ingest.models import Pass, Source, SourceFile, SourcePlace
 from ingest.report import Report
 from ingest.walk import Fault
@@ -36,6 +39,7 @@ class Options:
     gold: Sequence[tuple[str | None, Path]] = ()
     release: str | None = None
     config: Path | None = None
+    labels: Sequence[tuple[str | None, Path]] = ()
     allow_outside: Sequence[str] = ()
     include_archived: bool = False
     dry_run: bool = False
@@ -57,6 +61,7 @@ class Known(NamedTuple):
     kind: str
     about: dict[str, Any]
     fate: str
+    why: str
     run_id: int | None
     missing_since: datetime.datetime | None
 
@@ -74,6 +79,7 @@ class Context:
     source: Source | None
     pass_: Pass | None
     report: Report
+    labels: list[LabelsFile] = field(default_factory=list)
     previous: dict[str, Known] = field(default_factory=dict)
     runs: dict[int, Run] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -90,15 +96,16 @@ class Context:
 
     @classmethod
     def open(cls, root: str | os.PathLike[str], options: Options, report: Report) -> Context:
-        """Raises CannotIngest for a root or a configuration that cannot be used."""
+        """Raises CannotIngest for a root, a configuration or labels that cannot be used."""
         path = Path(root)
         if not path.is_dir():
             raise CannotIngest(f"{path}: {'not a directory' if path.exists() else 'no such directory'}")
         path = path.resolve()
         config = _configuration(path, options)
+        labels = _labels(options)
         source = _source(path, options.dry_run)
         pass_ = None if source is None or options.dry_run else Pass.objects.create(source=source)
-        return cls(path, options, config, source, pass_, report)
+        return cls(path, options, config, source, pass_, report, labels)
 
     def recall(self) -> None:
         """What is known of the tree from earlier passes: three queries, and no object a file."""
@@ -134,6 +141,18 @@ def _configuration(root: Path, options: Options) -> Config:
         return configuration.load(path)
     except configuration.ConfigError as error:
         raise CannotIngest(str(error)) from error
+
+
+def _labels(options: Options) -> list[LabelsFile]:
+    files = []
+    for benchmark, path in options.labels:
+        if benchmark is not None and benchmark not in BENCHMARKS:
+            raise CannotIngest(f"--labels {benchmark}={path}: benchmarks are {', '.join(BENCHMARKS)}")
+        try:
+            files.append(load_labels(path, benchmark))
+        except LabelsError as error:
+            raise CannotIngest(str(error)) from error
+    return files
 
 
 def _source(root: Path, dry_run: bool) -> Source | None:

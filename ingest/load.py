@@ -170,7 +170,12 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
         fingerprint=evaluator.fingerprint,
         defaults={"description": evaluator.description, "headline": evaluator.headline},
     )
-    evaluation = Evaluation.objects.create(run=run, evaluator=kept, gold_fingerprint=items.split.fingerprint)
+    evaluation = Evaluation.objects.create(
+        run=run,
+        evaluator=kept,
+        gold_fingerprint=items.split.fingerprint,
+        labels_fingerprint=items.split.labels_fingerprint,
+    )
     insert_rows(
         ItemScore,
         ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction"),

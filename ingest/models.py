@@ -83,6 +83,7 @@ class SourceFile(models.Model):
     )
     about = models.JSONField(default=dict, help_text="What the first look found: benchmark, model, release ...")
     fate = models.CharField(max_length=30, help_text="`run`, `summary`, `gold`, or the reason why it is no run.")
+    why = models.TextField(blank=True, help_text="Why it is no run, in words.")
     run = models.ForeignKey(Run, on_delete=models.SET_NULL, null=True, related_name="source_files")
     missing_since = models.DateTimeField(null=True, help_text="The first pass that no longer found it; its run stays.")
 

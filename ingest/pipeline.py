@@ -45,8 +45,11 @@ def _read(context: Context, beat: Callable[[], None]) -> None:
     register_models(context)
     selection = choose(context, seen)
     scored = [one for chosen in selection.chosen if chosen.benchmark == "llmeval-med" for one, _ in chosen.files]
-    loader = RunLoader(context, ItemBook(context, shelf, scored), selection, seen, beat)
+    book = ItemBook(context, shelf, scored)
+    book.check_labels(selection.chosen)
+    loader = RunLoader(context, book, selection, seen, beat)
     loader.load_all()
+    book.labeller.tell()
     retire(context, selection, seen, loader.fates)
     record(context, selection, seen, loader)
 

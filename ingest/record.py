@@ -53,10 +53,11 @@ def _store_files(context: Context, selection: Selection, seen: Sequence[Seen], l
         run_id = run_id or (before.run_id if before else None)
         chain = [list(step) for step in entry.chain]
         stat = entry.size, entry.mtime_ns, signed(entry.inode)
-        now[one.path] = Known(entry.physical, chain, *stat, one.kind.name, one.kind.about, fate, run_id, None)
+        why = selection.why(one.path) if one.path in selection.refused else ""
+        now[one.path] = Known(entry.physical, chain, *stat, one.kind.name, one.kind.about, fate, why, run_id, None)
     for fault in context.faults:
         chain = [list(step) for step in fault.chain]
-        now[fault.path] = Known(fault.physical, chain, 0, 0, 0, "", {}, fault.reason, None, None)
+        now[fault.path] = Known(fault.physical, chain, 0, 0, 0, "", {}, fault.reason, fault.message, None, None)
     for path in context.previous.keys() - now.keys():
         known = context.previous[path]
         if known.missing_since is None:

@@ -32,6 +32,7 @@ class NotRun:
     path: str
     physical: str
     reason: str
+    why: str
 
 
 @dataclass
@@ -105,6 +106,7 @@ def run_entry(
     physical: str,
     state: str,
     counts: dict[str, Any],
+    stated: dict[str, Any],
     compared: Sequence[Comparison],
 ) -> dict[str, Any]:
     """One documented entry of `runs`: one a selected file; files of one run share its id."""
@@ -130,4 +132,6 @@ def run_entry(
             }
             for summary in compared
         ],
+        "why": chosen.why,
+        "stated": stated,
     }

@@ -17,6 +17,7 @@ from evaluation.items import SplitItems
 from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run
 from evaluation.protocols.base import Result
 from evaluation.registry import find_model, known_model
+from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
@@ -90,8 +91,9 @@ class RunLoader:
             reason = self._one(chosen)
             if reason:
                 for one, _ in chosen.files:
-                    self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason))
-                    self.selection.refused[one.path] = reason
+                    self.selection.refuse(one.path, reason)
+                    why = self.selection.why(one.path)
+                    self.context.report.not_runs.append(NotRun(one.path, one.entry.physical, reason, why))
         self.context.options.progress(self._total, self._total, "")
 
     def _one(self, chosen: Chosen) -> str:
@@ -99,12 +101,13 @@ class RunLoader:
         report = self.context.report
         release = self.context.options.release or chosen.release or BENCHMARKS[chosen.benchmark].default_release
         stated = self.context.config.stated(chosen.path)
+        chosen.why = "; ".join([chosen.why, *self._named(stated)])
         if stated.repeat is not None and len(chosen.files) == 1:
             chosen.files = [(chosen.files[0][0], stated.repeat)]
         old = self._unchanged(chosen, release, stated)
         if old is not None:
             self._done += sum(one.entry.size for one, _ in chosen.files)
-            self._tell_again(old, chosen)
+            self._tell_again(old, chosen, stated)
             return ""
         try:
             contents = [self._read(chosen, index) for index in range(len(chosen.files))]
@@ -131,7 +134,7 @@ class RunLoader:
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
-        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items, stated))
+        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items))
         self._findings(run)
         run.results = evaluate(run.spec, run.items, run.rows)
         run.counts["task_names"] = self._notes(run)
@@ -139,6 +142,14 @@ class RunLoader:
         run.compared = self._compare(run)
         self._load(run)
         return ""
+
+    def _named(self, stated: Stated) -> list[str]:
+        """Where the configuration says whose run it is, or which repeat: that decides, too."""
+        return [
+            f"{self.context.config_name} line {stated.lines[name]}: {name} {value}"
+            for name, value in (("repeat", stated.repeat), ("model", stated.model))
+            if value is not None
+        ]
 
     def _read(self, chosen: Chosen, index: int) -> FileContent:
         seen, repeat = chosen.files[index]
@@ -163,7 +174,7 @@ class RunLoader:
         run = runs.pop() if len(runs) == 1 else None
         if run is None or run.state != (Run.State.ARCHIVED if chosen.archived else Run.State.LIVE):
             return None
-        if run.files.count() != len(chosen.files) or run.counts.get("stated") != _as_counts(stated):
+        if run.files.count() != len(chosen.files) or _values(run.stated) != _said(stated):
             return None
         split = run.split
         was = (split.release.benchmark.slug, split.release.name, split.name, run.mode)
@@ -176,6 +187,8 @@ class RunLoader:
             if items is None or items.split.pk != split.pk:
                 return None
             run.split = items.split
+        else:
+            self.book.label(split)
         return run if _is_evaluated(run) else None
 
     # --- into the tables ---------------------------------------------------------------------------------------------
@@ -234,6 +247,18 @@ class RunLoader:
         _, canonical, known = known_model(name)
         return None, canonical, known or name in self.context.friendly_names
 
+    def _told(self, run: ReadRun) -> dict[str, Any]:
+        """The fields of a run that its file and the configuration tell and that are no part of its identity."""
+        found = [content.about.get("protocol", {}) for content in run.contents]
+        return {
+            "shots": run.stated.shots,
+            "conversation_kept": run.stated.conversation_kept,
+            "protocol": {name: value for about in (*found, run.stated.protocol) for name, value in about.items()},
+            "origin": run.stated.origin or Run.Origin.OURS,
+            "why": run.chosen.why,
+            "stated": stated_of(self.context, run.stated),
+        }
+
     @transaction.atomic
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
         """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
@@ -243,22 +268,22 @@ class RunLoader:
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
         existing.counts = run.counts
-        existing.save(update_fields=["state", "superseded_by", "counts"])
+        for name, value in self._told(run).items():
+            setattr(existing, name, value)
+        existing.save()
         if replaced is not None and replaced.pk != existing.pk:
             Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
         for summary in run.compared:
             store_summary(existing, summary)
+        run_loaded.send(sender=Run, run=existing)
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
         """The run to be written. Who may see it stays as it was `before`, unless the caller says otherwise."""
-        options, chosen, stated = self.context.options, run.chosen, run.stated
+        options, chosen = self.context.options, run.chosen
         visibility = before.visibility if before else settings.CLINBOARD_DEFAULT_VISIBILITY
         told = [_moment(content.about.get("finished_at")) for content in run.contents]
         modified = max(content.entry.mtime_ns for content in run.contents) / 1e9
         latest = max((moment for moment in told if moment), default=None)
-        protocol = {
-            name: value for content in run.contents for name, value in content.about.get("protocol", {}).items()
-        }
         return Run(
             key=key,
             split=run.items.split,
@@ -266,17 +291,13 @@ class RunLoader:
             model=model,
             model_name=model_name,
             repeats=run.repeats,
-            shots=stated.shots,
-            conversation_kept=stated.conversation_kept,
-            protocol={**protocol, **stated.protocol},
-            origin=stated.origin or Run.Origin.OURS,
             state=Run.State.ARCHIVED if chosen.archived else Run.State.LIVE,
             visibility=options.visibility or visibility,
             owner=options.owner or (before.owner if before else None),
             team=options.team or (before.team if before else None),
             answered_at=latest or datetime.datetime.fromtimestamp(modified, datetime.UTC),
-            why=chosen.why,
             counts=run.counts,
+            **self._told(run),
         )
 
     def _replaced(self, chosen: Chosen, key: str) -> Run | None:
@@ -370,12 +391,19 @@ class RunLoader:
                     physical=content.entry.physical,
                     state=state,
                     counts={**run.counts, **own},
+                    stated=stated_of(self.context, run.stated),
                     compared=[] if number else run.compared,
                 )
             )
 
-    def _tell_again(self, run: Run, chosen: Chosen) -> None:
-        """An unchanged run is told with its stored counts, findings and summaries; its model may be known by now."""
+    def _tell_again(self, run: Run, chosen: Chosen, stated: Stated) -> None:
+        """An unchanged run is told with its stored counts, findings and summaries.
+
+        Its model may be known by now, and the words for it may be new.
+        """
+        words: dict[str, Any] = {"why": chosen.why, "stated": stated_of(self.context, stated)}
+        if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
+            Run.objects.filter(pk=run.pk).update(**words)
         known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
         stored = [
             Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
@@ -392,6 +420,7 @@ class RunLoader:
                     physical=file.physical,
                     state="archived" if chosen.archived else "unchanged",
                     counts={**run.counts, "model_known": known, **run.counts.get("files", {}).get(file.path, {})},
+                    stated=words["stated"],
                     compared=[] if number else stored,
                 )
             )
@@ -405,7 +434,7 @@ class RunLoader:
             self.fates[one.path] = ("summary", None)
 
 
-def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems, stated: Stated) -> dict[str, Any]:
+def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems) -> dict[str, Any]:
     """The documented counts of a run, over all its files."""
     spec = BENCHMARKS[chosen.benchmark]
     whole = FileContent(contents[0].entry, [row for content in contents for row in content.rows])
@@ -416,7 +445,6 @@ def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems, 
         **_file_counts(whole, items, spec),
         "expected_items": sum(item.scored for item in items.specs),
         "rankable": items.split.rankable,
-        "stated": _as_counts(stated),
     }
 
 
@@ -436,10 +464,20 @@ def _file_counts(content: FileContent, items: SplitItems, spec: BenchmarkSpec) -
     }
 
 
-def _as_counts(stated: Stated) -> dict[str, Any]:
-    """What the configuration says of a run, as it is kept to notice when it says something else."""
-    names = ("repeat", "shots", "conversation_kept", "model", "origin", "protocol")
-    return {name: value for name in names if (value := getattr(stated, name)) not in (None, {}, "")}
+def stated_of(context: Context, stated: Stated) -> dict[str, Any]:
+    """What the configuration says of a run, with the file and the line of each field; empty where it says nothing."""
+    said = {name: {"value": value, "line": stated.lines[name]} for name, value in _said(stated).items()}
+    return {"file": context.config_name, "sha256": context.config.sha256, "fields": said} if said else {}
+
+
+def _said(stated: Stated) -> dict[str, Any]:
+    names = ("repeat", "model", "shots", "conversation_kept", "origin")
+    own = {name: value for name in names if (value := getattr(stated, name)) is not None}
+    return own | stated.protocol
+
+
+def _values(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: said["value"] for name, said in stored.get("fields", {}).items()}
 
 
 def _moment(told: Any) -> datetime.datetime | None:
@@ -452,7 +490,12 @@ def _moment(told: Any) -> datetime.datetime | None:
 
 
 def _is_evaluated(run: Run) -> bool:
-    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold."""
+    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels."""
     wanted = {(e.name, e.fingerprint) for e in BENCHMARKS[run.split.release.benchmark.slug].evaluators}
-    have = Evaluation.objects.filter(run=run, current=True, gold_fingerprint=run.split.fingerprint)
+    have = Evaluation.objects.filter(
+        run=run,
+        current=True,
+        gold_fingerprint=run.split.fingerprint,
+        labels_fingerprint=run.split.labels_fingerprint,
+    )
     return wanted <= set(have.values_list("evaluator__name", "evaluator__fingerprint"))

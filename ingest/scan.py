@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import posixpath
+import unicodedata
 from collections.abc import Hashable, Iterable
 
+from evaluation.models import ModelAlias
 from evaluation.registry import known_model, register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context, Known
@@ -19,24 +21,50 @@ from ingest.walk import Entry, Fault, walk
 def look(context: Context) -> list[Seen]:
     """Every file of the tree with its kind; faults go to the report. An unchanged file keeps the kind it had."""
     found = []
-    kinds: dict[str, Kind] = {}
+    kinds: dict[tuple[str, str], Kind] = {}  # a name breaks ties, so a link's name is asked for itself
     for entry in walk(context.root, context.options.allow_outside):
         if isinstance(entry, Fault):
             _fault(context, entry)
             continue
         context.report.files_seen += 1
         context.options.looked(entry.path)
-        if entry.real not in kinds:
+        key = entry.real, posixpath.basename(entry.path)
+        if key not in kinds:
             kind = _kind(context, entry)
             if kind is None:
                 continue
-            kinds[entry.real] = kind
-        found.append(Seen(entry, kinds[entry.real], str(context.root)))
+            kinds[key] = kind
+        found.append(Seen(entry, kinds[key], str(context.root)))
+    for path, twin in twins(entry.path for entry in found):
+        text = f"the name differs only in case or Unicode form from {twin}: both are kept, some disks would lose one"
+        context.report.find("warning", "twin_names", path, text)
     operational = {posixpath.dirname(seen.entry.physical) for seen in found if seen.kind.name == "operational"}
     for seen in found:
         if seen.kind.name == "summary_text" and posixpath.dirname(seen.entry.physical) in operational:
             seen.kind = Kind("operational")
     return found
+
+
+def twins(paths: Iterable[str]) -> list[tuple[str, str]]:
+    """(path, earlier path) of files and directories in one directory whose names are one on some disks."""
+    known = set(paths)
+    todo = known
+    while todo := {path.rpartition("/")[0] for path in todo} - known:
+        known |= todo
+    if len(set(map(_folded, known))) == len(known):
+        return []
+    first: dict[tuple[str, str], str] = {}
+    found = []
+    for path in sorted(known):
+        folder, _, name = path.rpartition("/")
+        key = folder, _folded(name)
+        if first.setdefault(key, path) != path:
+            found.append((path, first[key]))
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 def _kind(context: Context, entry: Entry) -> Kind | None:
@@ -55,7 +83,7 @@ def _kind(context: Context, entry: Entry) -> Kind | None:
 def _fault(context: Context, fault: Fault) -> None:
     context.faults.append(fault)
     reason = "archived" if fault.archived else fault.reason
-    context.report.not_runs.append(NotRun(fault.path, fault.physical, reason))
+    context.report.not_runs.append(NotRun(fault.path, fault.physical, reason, fault.message))
     severity = "error" if fault.reason in ("unreadable", "outside_root") else "warning"
     if not fault.archived:
         context.report.find(severity, fault.reason, fault.path, fault.message)
@@ -78,12 +106,21 @@ def gold_files(context: Context, seen: Iterable[Seen]) -> list[GoldFile]:
 
 
 def register_models(context: Context) -> None:
-    """Models and aliases that the configuration states."""
+    """Models and aliases that the configuration states; names that are met already join the model stated."""
     if context.options.dry_run:
         return
     for facts in context.config.models:
         aliases = [("directory", alias) for alias in facts.aliases]
-        register_model(facts.name, access=facts.access, organisation=facts.organisation, aliases=aliases)
+        model = register_model(
+            facts.name,
+            access=facts.access,
+            organisation=facts.organisation,
+            aliases=aliases,
+            why=f"{context.config_name} line {facts.line}",
+        )
+        for other in ModelAlias.objects.filter(name__in=facts.aliases).exclude(model=model).select_related("model"):
+            text = f"line {facts.line}: {other.name!r} is a name of {other.model} already; staff can merge the two"
+            context.report.find("warning", "alias_taken", context.config_name, text)
 
 
 def choose(context: Context, seen: list[Seen]) -> Selection:
@@ -96,18 +133,20 @@ def choose(context: Context, seen: list[Seen]) -> Selection:
         told=_told(context),
     )
     for path, (why, line) in left_out.items():
-        selection.refused[path] = "override"
-        context.report.find("info", "override", path, f"left out by {context.config_name} line {line}: {why}")
+        text = f"left out by {context.config_name} line {line}: {why}"
+        selection.refuse(path, "override", text)
+        context.report.find("info", "override", path, text)
     for path, message in selection.undecided:
         context.report.find("error", "undecided", path, message)
     entries = {one.path: one for one in seen}
     for path, reason in sorted(selection.refused.items()):
         one = entries[path]
-        context.report.not_runs.append(NotRun(path, one.entry.physical, reason))
         if reason == "unknown_form":
             text = one.kind.about.get("message", "")
             text = "a Git LFS pointer, not the file itself: fetch it first" if one.kind.name == "lfs_pointer" else text
-            context.report.find("warning", "unknown_form", path, text or "none of the known forms")
+            selection.refuse(path, reason, text)
+            context.report.find("warning", "unknown_form", path, selection.why(path))
+        context.report.not_runs.append(NotRun(path, one.entry.physical, reason, selection.why(path)))
     return selection
 
 
@@ -121,8 +160,12 @@ def _told(context: Context) -> Told:
         model = known_model(printable(name))[0]
         return model.pk if model else name
 
+    def wins(path: str) -> str:
+        told = config.wins(path)
+        return f"{context.config_name} line {told[1]}: {told[0]}" if told else ""
+
     return Told(
-        wins=lambda path: config.wins(path) is not None,
+        wins=wins,
         model=lambda path, name: identity(config.stated(path).model or name),
         repeat=lambda path: config.stated(path).repeat,
         release=context.options.release,

@@ -92,9 +92,21 @@ class Chosen:
 
 @dataclass(slots=True)
 class Selection:
+    """What was decided: `refused` holds the reason by logical path, `undecided` (path, message) of errors."""
+
     chosen: list[Chosen] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)  # logical path -> reason
-    undecided: list[tuple[str, str]] = field(default_factory=list)  # (path, message)
+    refused: dict[str, str] = field(default_factory=dict)
+    undecided: list[tuple[str, str]] = field(default_factory=list)
+    _why: dict[str, str] = field(default_factory=dict)
+
+    def refuse(self, path: str, reason: str, why: str = "") -> None:
+        """`why` says it of this very file; without it the reason's own words count."""
+        self.refused[path] = reason
+        self._why[path] = why
+
+    def why(self, path: str) -> str:
+        """Why a refused file is no run, in words."""
+        return self._why.get(path) or WORDS[self.refused[path]]
 
 
 def _place_of_rows(seen: Seen) -> Place | None:
@@ -125,19 +137,33 @@ def _is_shard(seen: Seen) -> bool:
 
 Rule = tuple[str, str, Callable[[Seen], bool]]
 
-# The first rule that fits gives the reason. Faults of links come from the walk; `duplicate_path` and `undecided` from below.
+# The first rule that fits gives the reason, its words tell why. Faults of links come from the walk.
 RULES: tuple[Rule, ...] = (
-    ("archived", "lies in or is reached through _archive", lambda seen: seen.entry.archived),
+    ("archived", "lies in _archive or is reached through it", lambda seen: seen.entry.archived),
     ("smoke", "a smoke run inside a full split", _in_smoke_directory),
-    ("operational_summary", "the driver's own bookkeeping", lambda seen: seen.kind.name == "operational"),
+    ("operational_summary", "the driver's own bookkeeping, no scores", lambda seen: seen.kind.name == "operational"),
     ("driver_input", "questions dealt to a worker, no answers", lambda seen: seen.kind.name == "driver_input"),
-    ("scored_output", "rows that a scorer wrote", lambda seen: seen.kind.name == "scored"),
-    ("repaired_copy", "answers repaired after the run", lambda seen: seen.kind.name == "repaired"),
-    ("derived", "rows with answers added by a later script", lambda seen: seen.kind.name == "derived"),
-    ("retried", "the canonical directory beside it wins", _is_retried),
-    ("steal_copy", "rows that an idle worker took over", _is_steal_copy),
-    ("shard", "part of a run that lies merged one level up", _is_shard),
+    ("scored_output", "rows that a scorer wrote, not the answers", lambda seen: seen.kind.name == "scored"),
+    ("repaired_copy", "answers that were repaired after the run", lambda seen: seen.kind.name == "repaired"),
+    ("derived", "answers that a later script added or moved", lambda seen: seen.kind.name == "derived"),
+    ("retried", "a second try: only the canonical directory counts", _is_retried),
+    ("steal_copy", "rows that an idle worker took over from another", _is_steal_copy),
+    ("shard", "a part below the model's directory: the run lies merged one level up", _is_shard),
     ("unknown_form", "none of the known forms", lambda seen: seen.kind.name in ("unknown", "lfs_pointer")),
+)
+# What remains when no rule fits: decided between several files, or found while a run was read.
+WORDS = {name: words for name, words, _ in RULES} | {
+    "duplicate_path": "another path to a file that is told already",
+    "undecided": "several files claim one run and no rule decides",
+    "override": "the configuration decided",
+    "no_gold": "there is no gold for it",
+    "unreadable": "it cannot be read",
+}
+# Of several files that claim one run, the order in which they are asked: the first difference decides, in these words.
+ORDER = (
+    ("raw", "the model's directory beats the driver's raw tree"),
+    ("depth", "the run's own folder beats what lies below it"),
+    ("single", "the merged file beats single results"),
 )
 
 
@@ -145,11 +171,12 @@ RULES: tuple[Rule, ...] = (
 class Told:
     """What is known beside the tree: aliases of models and the configuration. Functions of a path, all optional.
 
-    `wins`: it is named as the file that counts. `model`: the same value for all names of one model. `repeat`: as stated.
-    `release`: the caller's, for everything.
+    `wins`: why it is named as the file that counts, empty where it is not. `model`: the same value for all names of one
+    model. `repeat`: as stated; a results file below the model's directory is then a run of its own. `release`: the
+    caller's, for everything.
     """
 
-    wins: Callable[[str], bool] = lambda path: False
+    wins: Callable[[str], str] = lambda path: ""
     model: Callable[[str, str], Hashable] = lambda path, name: name
     repeat: Callable[[str], int | None] = lambda path: None
     release: str | None = None
@@ -161,6 +188,7 @@ def select(files: Iterable[Seen], *, include_archived: bool = False, told: Told 
     One result set per (benchmark, release, split, mode, model, repeat): merged beats single results, the canonical
     directory beats the driver's raw tree and `_retried`, a path without links beats one with links, and what the
     configuration names beats everything. What no rule decides is undecided: none of those files becomes a run.
+    Every refused file keeps its reason and the words for it.
     """
     result = Selection()
     open_files: list[Seen] = []
@@ -170,15 +198,15 @@ def select(files: Iterable[Seen], *, include_archived: bool = False, told: Told 
             open_files.append(seen)
             continue
         if seen.entry.archived and seen.kind.name == "summary":
-            result.refused[seen.path] = "archived"
+            result.refuse(seen.path, "archived")
             continue
         if not listed:
             continue
         reason = next((name for name, _, fits in RULES if fits(seen)), None)
-        if reason is None:
+        if reason is None or (reason == "shard" and _is_stated_run(seen, told)):
             open_files.append(seen)
         else:
-            result.refused[seen.path] = reason
+            result.refuse(seen.path, reason)
     for archived in (False, True):
         part = [seen for seen in open_files if seen.entry.archived == archived]
         _select_clinseek([s for s in part if s.kind.name == "results"], result, archived, told)
@@ -196,7 +224,8 @@ def _one_path_each(files: list[Seen], result: Selection, rank: Callable[[Seen], 
     for paths in by_file.values():
         paths.sort(key=rank)
         best.append(paths[0])
-        result.refused.update({seen.path: "duplicate_path" for seen in paths[1:]})
+        for seen in paths[1:]:
+            result.refuse(seen.path, "duplicate_path", f"the same file as {paths[0].path}")
     return best
 
 
@@ -204,36 +233,56 @@ def _fewest_links(seen: Seen) -> tuple:
     return len(seen.entry.chain), seen.path
 
 
-Claims = list[tuple[tuple, Seen]]
+Claims = list[tuple[tuple, Seen]]  # order as in ORDER, or none
 
 
-def _one_of(claims: Claims, result: Selection, told: Told, what: str, beaten: str) -> Seen | None:
-    """The file that is the run: one that the configuration names, else the one whose order is the least.
+def _one_of(claims: Claims, result: Selection, told: Told, what: str, beaten: str) -> tuple[Seen, str] | None:
+    """The file that is the run, and what decided: the configuration names it, or its order is the least of ORDER.
 
     The others are refused for the reason `beaten`, or `override` where the configuration decided. Where several are
     equally good those are undecided and there is none. `what` says what they claim to be.
     """
     named = [(order, seen) for order, seen in claims if told.wins(seen.path)]
-    result.refused.update({seen.path: "override" if named else beaten for _, seen in claims})
     best = min(order for order, _ in named or claims)
     first = sorted((seen for order, seen in named or claims if order == best), key=lambda seen: seen.path)
+    decided = [told.wins(first[0].path)] if named else []
+    for order, seen in claims:
+        if seen not in first:
+            words = decided[0] if named else next(w for (_, w), a, b in zip(ORDER, order, best, strict=False) if a != b)
+            result.refuse(seen.path, "override" if named else beaten, f"{words}: {first[0].path}")
+            decided += [] if named or words in decided else [words]
     if len(first) > 1:
         _leave_undecided(first, result, f"several files claim to be {what}: {', '.join(seen.path for seen in first)}")
         return None
-    del result.refused[first[0].path]
-    return first[0]
+    return first[0], "; ".join(decided)
 
 
 def _leave_undecided(files: Iterable[Seen], result: Selection, message: str) -> None:
     for seen in files:
-        result.refused[seen.path] = "undecided"
+        result.refuse(seen.path, "undecided", message)
         result.undecided.append((seen.path, message))
+
+
+def _and(why: str, decided: str) -> str:
+    return f"{why}; {decided}" if decided else why
+
+
+def _main_file(seen: Seen, told: Told) -> re.Match[str] | None:
+    """Whether a path is that of a whole run: in the model's directory itself, or below it where its repeat is stated."""
+    place = seen.place
+    if place is None or (len(place.rest) > 1 and told.repeat(seen.path) is None):
+        return None
+    return _MAIN.match(place.rest[-1])
+
+
+def _is_stated_run(seen: Seen, told: Told) -> bool:
+    return seen.kind.name == "results" and _main_file(seen, told) is not None
 
 
 def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told: Told) -> None:
     def rank(seen: Seen) -> tuple:
         place = seen.place
-        main = place is not None and len(place.rest) == 1 and _MAIN.match(place.rest[0]) is not None
+        main = _main_file(seen, told) is not None
         raw = place is None or place.raw
         return (not main, raw, len(seen.entry.chain) if not raw else 0, seen.path)
 
@@ -244,13 +293,13 @@ def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told:
         place = seen.place
         if _is_array(seen) and posixpath.dirname(seen.path) in beside_lines and not told.wins(seen.path):
             # runners write lines; an array beside them was made from them later
-            result.refused[seen.path] = "derived"
+            result.refuse(seen.path, "derived")
             continue
-        match = _MAIN.match(place.rest[0]) if place is not None and len(place.rest) == 1 else None
+        match = _main_file(seen, told)
         if place is not None and match is not None:
             places.append((seen, place, match["stem"]))
         elif archived:
-            result.refused[seen.path] = "archived"
+            result.refuse(seen.path, "archived")
         else:
             message = "rows of results, but the path does not say <benchmark>/<mode>/<split>/<model>/results.jsonl"
             _leave_undecided([seen], result, message)
@@ -262,18 +311,21 @@ def _select_clinseek(files: list[Seen], result: Selection, archived: bool, told:
         model = directories.get((*_split_of(place), _as_tag(place.model)), place.model) if place.raw else place.model
         key = (*_split_of(place), told.model(seen.path, model), told.repeat(seen.path))
         models[key] = model if key not in models or not place.raw else models[key]
-        by_run[key].append(((place.raw, stem != "merged_unique"), seen))
+        by_run[key].append(((place.raw, len(place.rest), stem != "merged_unique"), seen))
     for key, claims in by_run.items():
         benchmark, split, mode = key[:3]
         model = models[key]
         found = _one_of(claims, result, told, f"{model} on {benchmark} {split} ({mode})", "shard")
         if found is not None:
-            merged = found.base.startswith("merged_unique")
-            name = "merged file" if merged else "results.json" if _is_array(found) else "results.jsonl"
-            why = f"{name} of the model's directory"
-            why += ", reached through a link" if found.entry.chain else ""
-            why += ", a JSON array" if _is_array(found) else ""
-            result.chosen.append(Chosen(benchmark, None, split, mode, model, [(found, None)], why, archived))
+            file, decided = found
+            merged = file.base.startswith("merged_unique")
+            below = file.place is not None and len(file.place.rest) > 1
+            name = "merged file" if merged else "results.json" if _is_array(file) else "results.jsonl"
+            why = f"{name} {'below' if below else 'of'} the model's directory"
+            why += ", reached through a link" if file.entry.chain else ""
+            why += ", a JSON array" if _is_array(file) else ""
+            chosen = Chosen(benchmark, None, split, mode, model, [(file, None)], _and(why, decided), archived)
+            result.chosen.append(chosen)
 
 
 def _is_array(seen: Seen) -> bool:
@@ -304,9 +356,10 @@ def _select_liveclin(files: list[Seen], result: Selection, archived: bool, told:
         model = claims[0][1].kind.about["model"]
         found = _one_of(claims, result, told, f"{model} on liveclin {dataset}, repeat {repeat}", "override")
         if found is not None:
-            why = f"LiveClin results file, repeat {repeat}" if repeat > 1 else "LiveClin results file"
-            model, dataset = found.kind.about["model"], found.kind.about["dataset"]
-            result.chosen.append(Chosen("liveclin", dataset, "full", "chat", model, [(found, repeat)], why, archived))
+            file, decided = found
+            why = _and(f"LiveClin results file, repeat {repeat}" if repeat > 1 else "LiveClin results file", decided)
+            model, dataset = file.kind.about["model"], file.kind.about["dataset"]
+            result.chosen.append(Chosen("liveclin", dataset, "full", "chat", model, [(file, repeat)], why, archived))
 
 
 def _select_llmeval(files: list[Seen], result: Selection, archived: bool, told: Told) -> None:
@@ -315,7 +368,9 @@ def _select_llmeval(files: list[Seen], result: Selection, archived: bool, told: 
         by_folder[posixpath.dirname(seen.path)].append(seen)
     by_model: dict[Hashable, list[list[Seen]]] = defaultdict(list)
     for folder in by_folder.values():
-        by_model[told.model(folder[0].path, _folder_name(folder[0]))].append(folder)
+        # one file of a stated repeat is a run of its own; several are the judging runs of one
+        repeat = told.repeat(folder[0].path) if len(folder) == 1 else None
+        by_model[told.model(folder[0].path, _folder_name(folder[0])), repeat].append(folder)
     for folders in by_model.values():
         model = _folder_name(folders[0][0])
         if len(folders) > 1:
@@ -334,12 +389,13 @@ def _select_llmeval(files: list[Seen], result: Selection, archived: bool, told: 
             repeat: _one_of(claims, result, told, f"judging run {repeat} of {model}", "override")
             for repeat, claims in sorted(by_repeat.items())
         }
-        chosen: list[tuple[Seen, int | None]] = [(seen, repeat) for repeat, seen in found.items() if seen is not None]
+        chosen: list[tuple[Seen, int | None]] = [(one[0], repeat) for repeat, one in found.items() if one is not None]
         if len(chosen) < len(found):
             message = f"another judging run of {model} is undecided, and its figure is the mean over all of them"
             _leave_undecided([seen for seen, _ in chosen], result, message)
             continue
         why = f"scored files of one folder: {len(chosen)} judging run{'s' if len(chosen) > 1 else ''}"
+        why = _and(why, "; ".join(dict.fromkeys(one[1] for one in found.values() if one is not None and one[1])))
         result.chosen.append(Chosen("llmeval-med", None, "full", "chat", model, chosen, why, archived))
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import GoldDiffers, SplitItems, check_split, load_items, store_split
+from evaluation.labels import built_in
 from evaluation.models import Benchmark, Release, Split
 from evaluation.protocols.llmeval_med import items as scored_items
 from ingest import documents
-from ingest.context import Context
+from ingest.context import CannotIngest, Context
 from ingest.gold import GoldShelf
+from ingest.labelling import Labeller
+from ingest.labels import LabelsError
 from ingest.readers.base import FileContent
 from ingest.select import Chosen, Seen
 
@@ -32,6 +36,30 @@ class ItemBook:
     shelf: GoldShelf
     scored_files: Sequence[Seen]
     _splits: dict[tuple[str, str, str], FoundItems] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.labeller = Labeller(self.context.labels, self.context.report)
+
+    def check_labels(self, chosen: Iterable[Chosen]) -> None:
+        """Raises CannotIngest where labels do not fit the items of the chosen runs, as far as gold and tables tell."""
+        if not self.context.labels:
+            return
+        items: dict[str, set[str]] = {}
+        own: dict[str, set[str]] = {}
+        for slug in sorted({one.benchmark for one in chosen}):
+            loaded = Release.objects.filter(benchmark__slug=slug)
+            items[slug] = set(loaded.values_list("items__key", flat=True))
+            own[slug] = {"overall", *BENCHMARKS[slug].dimensions}.union(*map(built_in, loaded))
+            for gold in self.shelf.files:
+                if gold.benchmark == slug:
+                    with contextlib.suppress(ValueError, OSError):  # told where the gold is needed
+                        specs = gold.items()
+                        items[slug] |= {spec.key for spec in specs}
+                        own[slug] |= {dimension for spec in specs for dimension, _ in spec.facets}
+        try:
+            self.labeller.check(items, own)
+        except LabelsError as error:
+            raise CannotIngest(str(error)) from error
 
     def has_gold_for(self, benchmark: str) -> bool:
         return any(gold.benchmark == benchmark for gold in self.shelf.files)
@@ -61,7 +89,7 @@ class ItemBook:
         if gold is not None:
             return self._store(benchmark, release, chosen, specs, gold.path, spec)
         if loaded is not None and not loaded.gold_missing:
-            return FoundItems(load_items(loaded))
+            return FoundItems(self._labelled(loaded))
         if chosen.benchmark == "llmeval-med":
             return self._items_from_scored_files(benchmark, release, chosen)
         others = [gold.path for gold in self.shelf.files if gold.benchmark == chosen.benchmark]
@@ -108,6 +136,7 @@ class ItemBook:
                 check_split(benchmark, release, chosen.split, specs)
                 split = Split(release=Release(benchmark=benchmark, name=release), name=chosen.split, rankable=rankable)
                 split.expected_items = size
+                self.labeller.meet(chosen.benchmark, (item.key for item in specs))
                 return FoundItems(SplitItems(split, specs, {item.key: 0 for item in specs}))
             split = store_split(benchmark, release, chosen.split, specs, rankable=rankable, gold_missing=gold_missing)
         except GoldDiffers as error:
@@ -116,4 +145,15 @@ class ItemBook:
         except ValueError as error:
             self.context.report.find("error", "bad_gold", path, str(error))
             return FoundItems(None, "no_gold")
-        return FoundItems(load_items(split))
+        return FoundItems(self._labelled(split))
+
+    def _labelled(self, split: Split) -> SplitItems:
+        self.label(split)
+        return load_items(split)
+
+    def label(self, split: Split) -> None:
+        """Put the labels of this pass on a stored split."""
+        if self.context.options.dry_run:
+            self.labeller.meet(split.release.benchmark.slug, split.items.values_list("key", flat=True))
+        else:
+            self.labeller.put_on(split)

@@ -21,6 +21,7 @@ def ingest_tree(
     gold: Sequence[tuple[str | None, str]] = (),
     release: str | None = None,
     config: str | None = None,
+    labels: Sequence[tuple[str | None, str]] = (),
     allow_outside: Sequence[str] = (),
     include_archived: bool = False,
     visibility: str = "",
@@ -29,13 +30,15 @@ def ingest_tree(
 ) -> dict[str, Any]:
     """Read a tree and load its runs; returns the report's counts.
 
-    Paths are those of the worker. `gold` holds (release or null, path); `owner` is a user name, `team` the name of a group.
+    Paths are those of the worker. `gold` holds (release or null, path), `labels` (benchmark or null, path); `owner` is a
+    user name, `team` the name of a group.
     Delivered twice it changes nothing: the same bytes are the same runs. Raises CannotIngest when nothing could be done.
     """
     options = Options(
         gold=[(name, Path(path)) for name, path in gold],
         release=release,
         config=Path(config) if config else None,
+        labels=[(name, Path(path)) for name, path in labels],
         allow_outside=allow_outside,
         include_archived=include_archived,
         visibility=visibility,

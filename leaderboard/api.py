@@ -150,6 +150,18 @@ class FileOut(Schema):
     rows: int | None
 
 
+class LabelsFileOut(Schema):
+    name: str
+    sha256: str
+
+
+class LabellingOut(Schema):
+    """A dimension of the release that labels files added to what the gold says."""
+
+    dimension: str
+    files: list[LabelsFileOut]
+
+
 class ScoreOut(Schema):
     """`repeat` null is over all repeats; `n` is the denominator; fractions are 0..1."""
 
@@ -199,8 +211,11 @@ class RunOut(Schema):
     shots: int | None
     conversation_kept: bool | None
     protocol: dict[str, Any]
+    why: str
+    stated: dict[str, Any]
     answered_at: datetime | None
     loaded_at: datetime
+    labels: list[LabellingOut]
     files: list[FileOut]
     scores: list[ScoreOut]
 

@@ -126,8 +126,14 @@ def run_document(run: Run, user: Person) -> dict[str, Any]:
         "shots": run.shots,
         "conversation_kept": run.conversation_kept,
         "protocol": protocol,
+        "why": run.why if sees_places(run, user) else public_text(run.why),
+        "stated": run.stated,
         "answered_at": run.answered_at,
         "loaded_at": run.loaded_at,
+        "labels": [
+            {"dimension": own.dimension, "files": [{"name": name, "sha256": sha256} for name, sha256 in own.files]}
+            for own in split.release.labellings.all()
+        ],
         "files": [
             {
                 "path": view.file.path,
@@ -218,6 +224,8 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             *((label, run.protocol.get(name, "")) for name, label in STATED.items() if _asked(name, spec)),
         ],
         "not_stated": not_stated,
+        "stated": _stated(run),
+        "why": run.why if every else public_text(run.why),
         "files": file_views(run, user),
         "sees_places": every,
         "crumbs": [
@@ -226,6 +234,18 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             (f"Run {run.key}", ""),
         ],
     }
+
+
+def _stated(run: Run) -> dict[str, Any]:
+    """What a configuration file says of the run: the file, and (label, value, line) of each field."""
+    if not run.stated:
+        return {}
+    fields = [
+        (STATED.get(name, name.replace("_", " ").capitalize()), said["value"], said["line"])
+        for name, said in run.stated["fields"].items()
+    ]
+    fields.sort(key=lambda field: (field[2], field[0]))
+    return {"file": run.stated["file"], "sha256": run.stated["sha256"], "fields": fields}
 
 
 def _asked(name: str, spec: BenchmarkSpec) -> bool:

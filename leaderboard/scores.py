@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evaluation.benchmarks import BenchmarkSpec
@@ -29,9 +30,24 @@ def score_tables(run: Run, evaluation: Evaluation, spec: BenchmarkSpec) -> list[
         own = [score for score in scores if score.repeat is not None and score.dimension == "overall"]
         tables.append(_repeats_table(own, evaluation))
     order = [*spec.dimensions, *by_dimension]
+    sources = label_sources(run, evaluation)
     for dimension in sorted(by_dimension, key=order.index):
-        tables.append(_dimension_table(dimension, by_dimension[dimension], overall, evaluation, spec))
+        table = _dimension_table(dimension, by_dimension[dimension], overall, evaluation, spec)
+        if dimension in sources:
+            table = replace(table, notes=(*table.notes, f"Labels from {sources[dimension]}, not from the gold."))
+        tables.append(table)
     return [(table, len(table.rows) > LONG) for table in tables]
+
+
+def label_sources(run: Run, evaluation: Evaluation) -> dict[str, str]:
+    """Which files set the dimensions that were added by labels: dimension -> names with sha256."""
+    if evaluation.labels_fingerprint != run.split.labels_fingerprint:
+        return {}  # the labels are newer than the figures
+    labellings = run.split.release.labellings.all() if evaluation.labels_fingerprint else ()
+    return {
+        labelling.dimension: ", ".join(f"{name} (sha256 {sha256})" for name, sha256 in labelling.files)
+        for labelling in labellings
+    }
 
 
 def _unit(metric: str) -> tuple[str, int | None]:

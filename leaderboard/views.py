@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import conditional_page, require_safe
@@ -82,6 +82,9 @@ def models(request: HttpRequest) -> HttpResponse:
 
 @page
 def model(request: HttpRequest, slug: str) -> HttpResponse:
+    merged = shown_models(request.user).filter(merges__source__slug=slug).first()
+    if merged is not None:
+        return redirect(merged)
     found = get_object_or_404(shown_models(request.user), slug=slug)
     return render(request, "leaderboard/model.html", model_page(found, request.user))
 

@@ -15,12 +15,13 @@ Groups = dict[tuple[str, str], np.ndarray]
 def facet_groups(items: Sequence[ItemSpec], dimensions: Iterable[str]) -> Groups:
     """(dimension, facet) -> indexes of the items that carry it, facets in the order of their first item.
 
-    ("overall", "") holds all items and comes first, also when there are none.
+    ("overall", "") holds all items and comes first, also when there are none; the dimensions of labels come last, by name.
     """
-    wanted = {dimension: order for order, dimension in enumerate(dimensions)}
+    own = sorted({dimension for item in items for dimension, _ in item.labels})
+    wanted = {dimension: order for order, dimension in enumerate([*dimensions, *own])}
     found: dict[tuple[str, str], list[int]] = {}
     for index, item in enumerate(items):
-        for pair in dict.fromkeys(item.facets):
+        for pair in dict.fromkeys(item.facets + item.labels):
             if pair[0] in wanted:
                 found.setdefault(pair, []).append(index)
     ordered = sorted(found, key=lambda pair: wanted[pair[0]])

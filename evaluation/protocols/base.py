@@ -33,7 +33,8 @@ class Outcome(IntEnum):
 class ItemSpec:
     """One scored question as the gold gives it.
 
-    `facets` holds (dimension, facet) pairs; an item may have several facets of one dimension, or none.
+    `facets` holds the benchmark's own (dimension, facet) pairs, `labels` those that a lab added; an item may have several
+    facets of one dimension, or none. The two share no dimension.
     `scored` is False for items that stand in no denominator (MM-Bench rows with empty gold).
     """
 
@@ -43,6 +44,7 @@ class ItemSpec:
     gold: Any
     facets: tuple[tuple[str, str], ...] = ()
     scored: bool = True
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)

@@ -421,7 +421,13 @@ class _Split:
         self.case = np.asarray([numbers[item.case] for item in items], dtype=np.int64)
         self.sizes = np.bincount(self.case, minlength=len(firsts))
         self.questions = facet_groups(items, CASE_DIMENSIONS + QUESTION_DIMENSIONS)
-        self.cases = facet_groups(list(firsts.values()), CASE_DIMENSIONS)
+        # a case has the labels that all its questions have
+        shared: dict[str, set[tuple[str, str]]] = {}
+        for item in items:
+            shared.setdefault(item.case, set(item.labels)).intersection_update(item.labels)
+        labels = {case: tuple(pair for pair in firsts[case].labels if pair in shared[case]) for case in firsts}
+        cases = [replace(first, labels=labels[case]) for case, first in firsts.items()]
+        self.cases = facet_groups(cases, CASE_DIMENSIONS)
 
     def per_case(self, flags: np.ndarray) -> np.ndarray:
         return np.bincount(self.case, weights=flags, minlength=len(self.sizes))

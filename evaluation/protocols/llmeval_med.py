@@ -290,7 +290,8 @@ def _groups(items: Sequence[ItemSpec]) -> Groups:
     """The groups of all dimensions, the categories in the paper's order."""
     order = {("category", code): rank for rank, code in enumerate(CATEGORIES.values())}
     groups = facet_groups(items, DIMENSIONS)
-    pairs = sorted(groups, key=lambda pair: (DIMENSIONS.index(pair[0]), order.get(pair, 0)))
+    dimensions = list(dict.fromkeys((*DIMENSIONS, *(dimension for dimension, _ in groups))))
+    pairs = sorted(groups, key=lambda pair: (dimensions.index(pair[0]), order.get(pair, 0)))
     return {pair: groups[pair] for pair in pairs}
 
 

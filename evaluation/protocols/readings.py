@@ -49,7 +49,7 @@ def _key(row: Aggregate) -> Key:
 
 def _every_row(metric: str, items: Sequence[ItemSpec], answers: Sequence[Answer], result: Result) -> list[Aggregate]:
     """Mean of the headline metric over all rows, twins too, where it differs from the mean over the questions done."""
-    facets = {item.key: item.facets for item in items}
+    facets = {item.key: item.facets + item.labels for item in items}
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     answered: dict[tuple[str, str], int] = defaultdict(int)
     for answer, verdict in zip(answers, result.verdicts, strict=False):

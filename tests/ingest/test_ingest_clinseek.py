@@ -92,7 +92,9 @@ def test_every_count_of_every_run(loaded: Called, expected: dict[str, Any]) -> N
         empty_gold = counts.get("empty_gold_qids_in_gold", 0)
         missing = counts["missing_qids_nonempty_gold" if run["benchmark"] == "mm_bench" else "missing_qids"]
         entry = loaded.runs[relative(run["path"])]
-        assert {name: entry[name] for name in entry if name not in ("id", "path", "physical", "summaries")} == {
+        assert entry["why"] and entry["stated"] == {}
+        words = ("id", "path", "physical", "summaries", "why", "stated")
+        assert {name: entry[name] for name in entry if name not in words} == {
             "benchmark": SLUGS[run["benchmark"]],
             "release": "v1",
             "split": run["split"],

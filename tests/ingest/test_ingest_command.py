@@ -16,7 +16,7 @@ from django.db import OperationalError
 from evaluation.models import Run, Score
 from ingest import scan
 from ingest.classify import Kind, classify
-from ingest.management.commands.ingest import gold_option
+from ingest.management.commands.ingest import named_path
 from ingest.models import Pass, Source
 from tests.ingest.trees import (
     GOLD,
@@ -68,10 +68,10 @@ def test_the_keys_of_the_document(tree: Tree) -> None:
             "state",
         ),
         *("rows", "parsed", "malformed", "recovered", "unique_items", "expected_items", "missing", "extra"),
-        *("duplicates_same", "duplicates_conflicting", "rankable", "summaries"),
+        *("duplicates_same", "duplicates_conflicting", "rankable", "summaries", "why", "stated"),
     ]
     assert list(document["runs"][0]["summaries"][0]) == ["path", "form", "agrees", "largest_difference"]
-    assert list(document["not_runs"][0]) == ["path", "physical", "reason"]
+    assert list(document["not_runs"][0]) == ["path", "physical", "reason", "why"]
     for finding in document["findings"]:
         assert list(finding) == ["severity", "code", "path", "line", "offset", "message"]
         assert finding["severity"] in ("info", "warning", "error")
@@ -114,6 +114,8 @@ def test_the_values_of_a_small_tree(tree: Tree) -> None:
         "duplicates_conflicting": 0,
         "rankable": True,
         "summaries": [],
+        "why": "results.jsonl of the model's directory",
+        "stated": {},
     }
     assert {name: result.document[name] for name in ("files_seen", "rows_read", "rows_loaded", "not_runs")} == {
         "files_seen": 2,
@@ -558,13 +560,13 @@ def test_gold_for_one_release(tree: Tree, tmp_path: Path) -> None:
     assert ingest(tree, "--gold", gold, "--release", "v9").runs[GLM]["release"] == "v9"
 
 
-def test_the_gold_option(tmp_path: Path) -> None:
+def test_a_path_with_a_name(tmp_path: Path) -> None:
     odd = tmp_path / "x=y"
     odd.mkdir()
-    assert gold_option("2025_H1=some/path") == ("2025_H1", Path("some/path"))
-    assert gold_option("some/path") == (None, Path("some/path"))
-    assert gold_option(str(odd)) == (None, odd)
-    assert gold_option(f"r={odd}") == ("r", odd)
+    assert named_path("2025_H1=some/path") == ("2025_H1", Path("some/path"))
+    assert named_path("some/path") == (None, Path("some/path"))
+    assert named_path(str(odd)) == (None, odd)
+    assert named_path(f"r={odd}") == ("r", odd)
 
 
 def test_gold_is_remembered(tree: Tree) -> None:

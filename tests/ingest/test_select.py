@@ -266,16 +266,16 @@ def test_two_directories_of_one_model_are_undecided() -> None:
 
 def test_the_configuration_decides() -> None:
     files = [seen(f"{FULL}/m/results.jsonl"), seen(f"{FULL}/m/results.jsonl.gz"), seen(f"{FULL}/m/merged_unique.jsonl")]
-    found = select(files, told=Told(wins=lambda path: path.endswith(".gz")))
+    found = select(files, told=Told(wins=lambda path: "named" * path.endswith(".gz")))
     assert paths(found) == [f"{FULL}/m/results.jsonl.gz"]
     assert found.refused == {files[0].path: "override", files[2].path: "override"}
-    both = select(files, told=Told(wins=lambda path: "results" in path))
+    both = select(files, told=Told(wins=lambda path: "named" * ("results" in path)))
     assert both.refused == {files[0].path: "undecided", files[1].path: "undecided", files[2].path: "override"}
 
 
 def test_the_configuration_can_prefer_the_raw_tree_and_the_model_keeps_its_name() -> None:
     raw, own = seen(f"{RAW}/glm-4-7/merged_unique.jsonl"), seen("mm_bench/agentic/full2703/glm_4_7/results.jsonl")
-    (chosen,) = select([raw, own], told=Told(wins=lambda path: "_multi_eval_raw" in path)).chosen
+    (chosen,) = select([raw, own], told=Told(wins=lambda path: "named" * ("_multi_eval_raw" in path))).chosen
     assert (chosen.path, chosen.model) == (raw.path, "glm_4_7")
 
 
@@ -328,7 +328,7 @@ def test_stated_repeats_and_winners_of_liveclin() -> None:
     files = [live("a.json"), live("b.json")]
     told = Told(repeat=lambda path: 2 if path == "b.json" else None)
     assert {chosen.path: chosen.files[0][1] for chosen in select(files, told=told).chosen} == {"a.json": 1, "b.json": 2}
-    found = select(files, told=Told(wins=lambda path: path == "b.json"))
+    found = select(files, told=Told(wins=lambda path: "named" * (path == "b.json")))
     assert (paths(found), found.refused) == (["b.json"], {"a.json": "override"})
 
 
@@ -379,7 +379,7 @@ def test_llmeval_clashes_leave_the_whole_model_undecided(files: list[str]) -> No
 
 def test_the_configuration_decides_between_judging_runs() -> None:
     files = [med("aster/run1_score.json"), med("aster/run1_score_b.json"), med("aster/run2_score.json")]
-    found = select(files, told=Told(wins=lambda path: path.endswith("_b.json")))
+    found = select(files, told=Told(wins=lambda path: "named" * path.endswith("_b.json")))
     assert paths(found) == ["aster/run1_score_b.json", "aster/run2_score.json"]
     assert found.refused == {"aster/run1_score.json": "override"}
 

@@ -20,12 +20,12 @@ from ingest.report import Report
 from ingest.watch import Watch
 
 
-def gold_option(text: str) -> tuple[str | None, Path]:
-    """`[RELEASE=]PATH`; a path that holds `=` itself is taken whole when it exists."""
-    release, mark, path = text.partition("=")
+def named_path(text: str) -> tuple[str | None, Path]:
+    """`[NAME=]PATH`; a path that holds `=` itself is taken whole when it exists."""
+    name, mark, path = text.partition("=")
     if not mark or Path(text).exists():
         return None, Path(text)
-    return release, Path(path)
+    return name, Path(path)
 
 
 class Command(BaseCommand):
@@ -39,12 +39,20 @@ class Command(BaseCommand):
             "--gold",
             action="append",
             default=[],
-            type=gold_option,
+            type=named_path,
             metavar="[RELEASE=]PATH",
             help="a gold file or a folder of them; repeatable",
         )
         parser.add_argument("--release", metavar="NAME", help="the release of everything in this tree")
         parser.add_argument("--config", type=Path, metavar="PATH", help="in place of clinboard.yaml in ROOT")
+        parser.add_argument(
+            "--labels",
+            action="append",
+            default=[],
+            type=named_path,
+            metavar="[BENCHMARK=]FILE",
+            help="own dimensions of items: CSV with the header item,dimension,facet, or JSON Lines; repeatable",
+        )
         parser.add_argument(
             "--allow-outside",
             action="append",
@@ -102,6 +110,7 @@ class Command(BaseCommand):
             gold=options["gold"],
             release=options["release"],
             config=options["config"],
+            labels=options["labels"],
             allow_outside=options["allow_outside"],
             include_archived=options["include_archived"],
             dry_run=options["dry_run"],
