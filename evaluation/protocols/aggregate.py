@@ -92,7 +92,9 @@ class Rows:
     def _per_item(self, index: np.ndarray, outcome: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counts = np.bincount(index, minlength=self.items)
         # bincount adds row after row: plain left-to-right sums, as the public scorers average the rows of a question
-        sums = np.array([np.bincount(index, column, self.items) for column in values.T]).reshape(-1, self.items)
+        sums = np.array([np.bincount(index, column, self.items) for column in values.T]).reshape(
+            len(self.metrics), self.items
+        )
         table = np.full(sums.shape, np.nan)
         np.divide(sums, counts, out=table, where=counts > 0)
         best = np.full(self.items, len(_BEST_FIRST) - 1)
