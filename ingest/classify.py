@@ -45,7 +45,7 @@ def classify(entry: Entry) -> Kind:
             return _document_kind(entry, base)
     except ValueError as error:
         return Kind("unknown", {"message": str(error)})
-    return Kind("summary_text" if base in ("summary.md", "summary.txt") else "other")
+    return Kind("summary_text" if base in ("summary.md", "summary.txt", "summary_vocab.md") else "other")
 
 
 def _lines_kind(entry: Entry, base: str) -> Kind:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ingest.models import StoredSummary
     from ingest.select import Chosen
     from ingest.summaries import Comparison
 
@@ -104,7 +105,7 @@ def run_entry(
     physical: str,
     state: str,
     counts: dict[str, Any],
-    compared: Sequence[Comparison],
+    compared: Sequence[Comparison | StoredSummary],
 ) -> dict[str, Any]:
     """One documented entry of `runs`: one a selected file; files of one run share its id."""
     return {
@@ -127,6 +128,6 @@ def run_entry(
                 "agrees": summary.agrees,
                 "largest_difference": summary.largest_difference,
             }
-            for summary in compared
+            for summary in sorted(compared, key=lambda summary: summary.path)
         ],
     }
