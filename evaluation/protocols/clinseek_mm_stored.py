@@ -146,7 +146,12 @@ def summarise(rows: Sequence[Counted], form: str) -> Block:
 
 
 def judge_free(path: tuple[str, ...], form: str) -> bool:
-    """Whether the figure at `path` of a summary rests on neither judge nor encoder: counts, and raw set values."""
+    """Whether the figure at `path` of a summary rests on neither judge nor encoder: counts, and raw set values.
+
+    Subtypes are the judge's, and one of them is called `count`.
+    """
+    if len(path) > 2 and path[2].startswith("by_subtype"):
+        return False
     if path[-1] in ("total", "incomplete", "count") or path[-1].endswith("_count"):
         return True
     raw = form == "old_summary" or path[-1].endswith("_raw")

@@ -158,7 +158,7 @@ def test_lines_under_a_document_name(tmp_path: Path) -> None:
     assert kind_of(tmp_path, "y.json", lines(EHR_GOLD, EHR_GOLD)).about == {"benchmark": "ehr-bench", "form": "lines"}
 
 
-@pytest.mark.parametrize("name", ["summary.md", "summary.txt"])
+@pytest.mark.parametrize("name", ["summary.md", "summary.txt", "summary_vocab.md"])
 def test_summaries_in_words(tmp_path: Path, name: str) -> None:
     assert kind_of(tmp_path, name, "# made up").name == "summary_text"
 
