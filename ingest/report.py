@@ -6,12 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from ingest.models import StoredSummary
     from ingest.select import Chosen
-    from ingest.summaries import Comparison
 
 # Findings of one code in one file beyond this number are counted, not listed.
 MOST_OF_A_KIND = 200
@@ -79,6 +77,19 @@ class Report:
         }
 
 
+class Compared(Protocol):
+    """A summary that was set against a run, just now or in an earlier pass."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def agrees(self) -> bool | None: ...
+    @property
+    def largest_difference(self) -> float | None: ...
+
+
 _COUNTS = (
     "rows",
     "parsed",
@@ -105,7 +116,7 @@ def run_entry(
     physical: str,
     state: str,
     counts: dict[str, Any],
-    compared: Sequence[Comparison | StoredSummary],
+    compared: Sequence[Compared],
 ) -> dict[str, Any]:
     """One documented entry of `runs`: one a selected file; files of one run share its id."""
     return {

@@ -21,6 +21,7 @@ PURE = (
     "ingest/readers",
     "ingest/report.py",
     "ingest/select.py",
+    "ingest/summaries",
     "ingest/walk.py",
     "leaderboard/published.py",
     "leaderboard/tables.py",

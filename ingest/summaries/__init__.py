@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from ingest import documents
+from ingest.readers import mm_markdown
 from ingest.readers.base import FileContent, Trouble
 from ingest.select import Chosen, Seen
-from ingest.summaries import hierarchy, markdown, mm, places, text
+from ingest.summaries import hierarchy, mm, places, text
 from ingest.summaries.comparison import Comparison, Recomputed, Summary, overall_scores
 from ingest.summaries.places import Runs
 
@@ -113,5 +114,5 @@ def _document(summary: Summary) -> Any:
     content = documents.read_whole(summary.seen.entry.real)
     if not summary.form.endswith(mm.MARKDOWN_ONLY):
         return documents.loads(content)
-    parsed = markdown.parse(content.decode("utf-8", "replace"))
+    parsed = mm_markdown.parse(content.decode("utf-8", "replace"))
     return parsed[1] if parsed else {}

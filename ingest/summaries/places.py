@@ -14,7 +14,7 @@ from evaluation.protocols.clinseek_mm_stored import ScoredRow
 from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
 from ingest.lines import LineReader
 from ingest.select import BENCHMARK_DIRECTORIES, Chosen, Seen
-from ingest.summaries import hierarchy, markdown, mm
+from ingest.summaries import hierarchy, mm
 from ingest.summaries.comparison import Summary, read_rows
 
 _TEXT = ("ehr-bench", "agent-ehr-bench")
@@ -45,9 +45,9 @@ def found(seen: Iterable[Seen]) -> list[list[Summary]]:
             rows[posixpath.dirname(one.path)].append(one)
     by_file: dict[str, list[Summary]] = defaultdict(list)
     for one in files:
-        form = one.kind.about["form"] if one.kind.name == "summary" else ""
-        if one.kind.name == "summary_text" and one.path.endswith(".md") and one.path[:-2] + "json" not in paths:
-            form = _markdown_form(one)
+        form = one.kind.about.get("form", "") if one.kind.name in ("summary", "summary_text") else ""
+        if one.kind.name == "summary_text" and form:
+            form = "" if one.path[:-2] + "json" in paths else form + mm.MARKDOWN_ONLY
         if form:
             start = _ROWS.get(form.removesuffix(mm.MARKDOWN_ONLY), "")
             beside = sorted(
@@ -56,15 +56,6 @@ def found(seen: Iterable[Seen]) -> list[list[Summary]]:
             )
             by_file[one.entry.real].append(Summary(one, form, beside[0] if beside else None))
     return [sorted(own, key=lambda summary: summary.path) for own in by_file.values()]
-
-
-def _markdown_form(seen: Seen) -> str:
-    try:
-        with open(seen.entry.real, encoding="utf-8", errors="replace") as file:
-            parsed = markdown.parse(file.read(1 << 20))
-    except OSError:
-        return ""
-    return parsed[0] + mm.MARKDOWN_ONLY if parsed else ""
 
 
 class Runs:
@@ -92,9 +83,9 @@ class Runs:
         own = _each(run for folder in (summary.folder, physical) for run in self._by_folder.get(folder, ()))
         if own := [run for run in own if run.benchmark in fits]:
             return own
-        parts = f"{summary.seen.root}/{summary.path}".split("/")
-        if "hierarchical" in parts[:-4]:
-            mode, directory, model = parts[parts.index("hierarchical") + 1 :][:3]
+        if summary.form == hierarchy.FORM:
+            *_, below = f"{summary.seen.root}/{summary.path}".rpartition("/hierarchical/")
+            mode, directory, model = (*below.split("/"), "", "")[:3]
             return self._by_model.get((mode, BENCHMARK_DIRECTORIES.get(directory, ""), model), [])
         above, name = posixpath.split(summary.folder)
         beside, scored = posixpath.split(above)
@@ -110,9 +101,11 @@ def _each(runs: Iterable[Chosen]) -> list[Chosen]:
 
 
 def by_rows(summary: Summary, runs: Sequence[Chosen], *, exactly: bool) -> Chosen | None:
-    """The one run whose answers the rows beside the summary are: all of them, or `exactly` not: more than any other's.
+    """The one run whose answers are those of the rows beside the summary.
 
-    None where the summary has no rows, or two runs fit alike. OSError passes through.
+    `exactly`: the only run of which that holds for every row. Else the run of which it holds for the most, so that answers
+    that changed since do not hide whose they were. None where the summary has no rows, or two runs fit alike. OSError
+    passes through.
     """
     if summary.rows is None:
         return None

@@ -15,7 +15,7 @@ import pytest
 
 from evaluation.protocols.clinseek_mm_stored import ScoredRow, counted, judge_free, summarise
 from ingest.models import SourceFile, StoredSummary
-from ingest.summaries import markdown
+from ingest.readers import mm_markdown
 from ingest.summaries.comparison import Comparison, numbers
 from tests.ingest.trees import (
     SHARED,
@@ -491,7 +491,7 @@ def as_markdown(document: Row, form: str) -> str:
 @pytest.mark.parametrize("form", FORMS)
 def test_markdown_says_what_the_json_says(form: str) -> None:
     document = plain_summary(score(results(gold_rows(40), 3), form), form)
-    parsed = markdown.parse(as_markdown(document, form))
+    parsed = mm_markdown.parse(as_markdown(document, form))
     assert parsed is not None and parsed[0] == form
     theirs, whole = dict(numbers(parsed[1])), dict(numbers(document))
     assert len(theirs) > 20 and theirs.keys() <= whole.keys()
@@ -500,14 +500,14 @@ def test_markdown_says_what_the_json_says(form: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "# Scoring", "# Scored by hand\n\n| task | n |\n|---|---|\n| a | 1 |"])
 def test_other_markdown_is_no_summary(text: str) -> None:
-    assert markdown.parse(text) is None
+    assert mm_markdown.parse(text) is None
 
 
 @pytest.mark.parametrize(
     "text", ["# Scoring summary\n|\n||\n| a |\n## Per-task (len=1)\n| x | n |\n| y | - |\n- total rows: **?**"]
 )
 def test_broken_markdown_gives_no_figures(text: str) -> None:
-    parsed = markdown.parse(text)
+    parsed = mm_markdown.parse(text)
     assert parsed is not None and list(numbers(parsed[1])) == []
 
 
