@@ -13,7 +13,7 @@ import msgspec
 
 from ingest import documents, lines
 from ingest.arrays import ArrayReader
-from ingest.readers import liveclin, llmeval_med
+from ingest.readers import liveclin, llmeval_med, mm_markdown
 from ingest.walk import Entry
 
 # What a ClinSeek results row, a scored row and so on must carry to be one.
@@ -47,9 +47,12 @@ def classify(entry: Entry) -> Kind:
             return _lines_kind(entry, base)
         if _DOCUMENT.search(base):
             return _document_kind(entry, base)
+        if base in ("summary.md", "summary_vocab.md"):
+            parsed = mm_markdown.parse(documents.read_whole(entry.real).decode("utf-8", "replace"))
+            return Kind("summary_text", {"form": parsed[0]} if parsed else {})
     except ValueError as error:
         return Kind("unknown", {"message": str(error)})
-    return Kind("summary_text" if base in ("summary.md", "summary.txt") else "other")
+    return Kind("summary_text" if base == "summary.txt" else "other")
 
 
 def _told_by_its_start(entry: Entry, base: str) -> Kind | None:

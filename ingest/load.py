@@ -119,25 +119,26 @@ def load_run(
     )
     for evaluator, result in results:
         store_evaluation(run, items, rows, evaluator, result)
-    for summary in summaries:
-        store_summary(run, summary)
+    store_summaries(run, summaries)
     if replaced is not None:
         Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=run)
     run_loaded.send(sender=Run, run=run)
 
 
-def store_summary(run: Run, summary: Comparison) -> None:
-    """Keep one summary file of a run, in place of what the same file said before."""
-    StoredSummary.objects.update_or_create(
-        run=run,
-        path=summary.path,
-        defaults={
-            "form": summary.form,
-            "agrees": summary.agrees,
-            "largest_difference": summary.largest_difference,
-            "rows": summary.rows,
-        },
-    )
+def store_summaries(run: Run, summaries: Sequence[Comparison]) -> None:
+    """Keep what the summary files of a run say, in place of what they and others said before."""
+    run.summaries.exclude(path__in=[summary.path for summary in summaries]).delete()
+    for summary in summaries:
+        StoredSummary.objects.update_or_create(
+            run=run,
+            path=summary.path,
+            defaults={
+                "form": summary.form,
+                "agrees": summary.agrees,
+                "largest_difference": summary.largest_difference,
+                "rows": summary.rows,
+            },
+        )
 
 
 def _response_rows(run_id: int, rows: Sequence[Row], ids: dict[str, int], files: list[int]) -> Iterator[tuple]:

@@ -6,11 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ingest.select import Chosen
-    from ingest.summaries import Comparison
 
 _TOLD = ("severity", "code", "path", "line", "offset", "message")
 # Findings of one code in one file beyond this number are counted, not listed.
@@ -80,6 +79,19 @@ class Report:
         }
 
 
+class Compared(Protocol):
+    """A summary that was set against a run, just now or in an earlier pass."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def agrees(self) -> bool | None: ...
+    @property
+    def largest_difference(self) -> float | None: ...
+
+
 _COUNTS = (
     "rows",
     "parsed",
@@ -107,7 +119,7 @@ def run_entry(
     state: str,
     counts: dict[str, Any],
     stated: dict[str, Any],
-    compared: Sequence[Comparison],
+    compared: Sequence[Compared],
 ) -> dict[str, Any]:
     """One documented entry of `runs`: one a selected file; files of one run share its id."""
     return {
@@ -130,7 +142,7 @@ def run_entry(
                 "agrees": summary.agrees,
                 "largest_difference": summary.largest_difference,
             }
-            for summary in compared
+            for summary in sorted(compared, key=lambda summary: summary.path)
         ],
         "why": chosen.why,
         "stated": stated,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import posixpath
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,15 +22,15 @@ from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summary
-from ingest.models import SourceFile
+from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
 from ingest.signs import Signs
 from ingest.splits import ItemBook
-from ingest.summaries import Comparison, Summaries
+from ingest.summaries import Comparison, Recomputed, Summaries, Summary, overall_scores
 
 Results = list[tuple[Any, Result]]
 # Every repeat has scores and intervals of its own; no study repeats a run so often.
@@ -73,7 +74,10 @@ class RunLoader:
         self.context = context
         self.book = book
         self.selection = selection
-        self.summaries = Summaries.beside(selection.chosen, seen)
+        refused = {one.path for one in seen if one.kind.name in ("results", "array")} & selection.refused.keys()
+        self.summaries = Summaries.of_tree(
+            selection.chosen, seen, {posixpath.dirname(path) for path in refused}, self._remembered
+        )
         self.fates: dict[str, tuple[str, int | None]] = {}
         self.noted: set[str] = set()
         # where the dataset is missing, the items come from all scored files together
@@ -85,6 +89,8 @@ class RunLoader:
         self._total = sum(one.entry.size for chosen in selection.chosen for one, _ in chosen.files)
 
     def load_all(self) -> None:
+        for path, why in self.summaries.homeless:
+            self.context.report.find("warning", "summary_without_run", path, why)
         for chosen in self.selection.chosen:
             self.context.options.progress(self._done, self._total, chosen.path)
             self.beat()
@@ -168,7 +174,7 @@ class RunLoader:
         runs = set()
         for seen, _ in chosen.files:
             before, run = self.context.previous.get(seen.path), self.context.run_at(seen.path)
-            if before is None or run is None or before.fate != "run" or not same_stat(before, seen.entry):
+            if before is None or run is None or before.fate != "run" or not self._is_same(seen):
                 return None
             runs.add(run)
         run = runs.pop() if len(runs) == 1 else None
@@ -189,7 +195,24 @@ class RunLoader:
             run.split = items.split
         else:
             self.book.label(split)
-        return run if _is_evaluated(run) else None
+        return run if _is_evaluated(run) and self._has_same_summaries(run, chosen) else None
+
+    def _is_same(self, seen: Seen) -> bool:
+        before = self.context.previous.get(seen.path)
+        return before is not None and same_stat(before, seen.entry)
+
+    def _has_same_summaries(self, run: Run, chosen: Chosen) -> bool:
+        now = self.summaries.of(chosen)
+        kept = set(run.summaries.values_list("path", flat=True)) - {seen.path for seen, _ in chosen.files}
+        return kept == {one.path for one in now} and all(self._is_same(file) for one in now for file in one.files)
+
+    def _remembered(self, summary: Summary, runs: Collection[Chosen]) -> Chosen | None:
+        """What the last pass found, while neither the summary nor any run that it may be of has changed; else KeyError."""
+        if not all(self._is_same(file) for file in (*summary.files, *(one for run in runs for one, _ in run.files))):
+            raise KeyError(summary.path)
+        known = {run.pk: chosen for chosen in runs if (run := self.context.run_at(chosen.path)) is not None}
+        kept = StoredSummary.objects.filter(path=summary.path, run__in=known).first()
+        return known[kept.run_id] if kept is not None else None
 
     # --- into the tables ---------------------------------------------------------------------------------------------
 
@@ -273,8 +296,7 @@ class RunLoader:
         existing.save()
         if replaced is not None and replaced.pk != existing.pk:
             Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=existing)
-        for summary in run.compared:
-            store_summary(existing, summary)
+        store_summaries(existing, run.compared)
         run_loaded.send(sender=Run, run=existing)
 
     def _new_run(self, run: ReadRun, model: LanguageModel, model_name: str, key: str, before: Run | None) -> Run:
@@ -364,18 +386,27 @@ class RunLoader:
             self.context.report.find(severity, code, run.chosen.path, message)
 
     def _compare(self, run: ReadRun) -> list[Comparison]:
-        aggregates = [row for _, result in run.results for row in result.aggregates]
-        compared, unread = self.summaries.compare(run.chosen, run.contents, aggregates, run.counts["task_names"])
-        for path, message in unread:
-            self.context.report.find("warning", "bad_json", path, f"the summary cannot be read: {message}")
-        for one in self.summaries.of(run.chosen):
-            self.fates[one.path] = ("summary", None)
+        ours = Recomputed(
+            run.chosen.benchmark,
+            overall_scores(row for _, result in run.results for row in result.aggregates),
+            [row.answer for row in run.rows if not row.recovered],
+            [row.answer for row in run.rows if row.recovered],
+            {spec.key: spec.gold for spec in run.items.specs},
+            run.counts["task_names"],
+        )
+        compared = self.summaries.compare(run.chosen, run.contents, ours)
         for summary in compared:
+            for trouble in summary.troubles:
+                self.context.report.find(trouble.severity, trouble.code, summary.path, trouble.message)
             if summary.agrees is False:
-                name, theirs, ours = max(summary.rows, key=lambda row: abs(row[1] - row[2]))
-                text = f"does not agree with the items: {name} {theirs:.4f} in the file, {ours:.4f} recomputed"
-                self.context.report.find("warning", "stale_summary", summary.path, text)
+                self.context.report.find("warning", "stale_summary", summary.path, summary.disagreement)
+        self._note_summaries(run.chosen)
         return compared
+
+    def _note_summaries(self, chosen: Chosen) -> None:
+        for one in self.summaries.of(chosen):
+            if not one.seen.entry.archived:
+                self.fates[one.path] = ("summary", None)
 
     def _tell(self, run: ReadRun, key: str, model_name: str, state: str) -> None:
         for number, content in enumerate(run.contents):
@@ -405,9 +436,7 @@ class RunLoader:
         if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
             Run.objects.filter(pk=run.pk).update(**words)
         known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
-        stored = [
-            Comparison(kept.path, kept.form, [tuple(row) for row in kept.rows]) for kept in run.summaries.order_by("pk")
-        ]
+        stored = list(run.summaries.all())
         for number, file in enumerate(run.files.all()):
             self.context.report.runs.append(
                 run_entry(
@@ -430,8 +459,7 @@ class RunLoader:
             self.context.report.findings.append(note)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)
-        for one in self.summaries.of(chosen):
-            self.fates[one.path] = ("summary", None)
+        self._note_summaries(chosen)
 
 
 def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems) -> dict[str, Any]:

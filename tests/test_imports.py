@@ -24,6 +24,7 @@ PURE = (
     "ingest/report.py",
     "ingest/select.py",
     "ingest/signs.py",
+    "ingest/summaries",
     "ingest/walk.py",
     "leaderboard/published.py",
     "leaderboard/tables.py",

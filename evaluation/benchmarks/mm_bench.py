@@ -1,7 +1,11 @@
-"""MM-Bench: questions over records and chest images. Runs are found, counted and loaded; the gold side lives here."""
+"""MM-Bench: questions over records and chest images, asked with tools (agentic) or with the evidence given (oneshot)."""
 
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import clinseek_mm
+from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
+
+DIMENSIONS = {"task": "Task", "gold_items": "Gold items", "scope": "Scope", "source_benchmark": "Source"}
+EVALUATOR = ClinSeekMMRaw(tuple(DIMENSIONS))
 
 SPEC = BenchmarkSpec(
     slug="mm-bench",
@@ -10,10 +14,22 @@ SPEC = BenchmarkSpec(
     unit="patient",
     item_word="question",
     items=clinseek_mm.mm_items,
-    read=clinseek_mm.read,
+    read=EVALUATOR.read,
     comparable=lambda answer: clinseek_mm.prediction_set(answer.prediction),
-    dimensions={"task": "Task"},
+    evaluators=(EVALUATOR,),
+    dimensions=DIMENSIONS,
     sizes={"full2703": 2695},
     default_release="v1",
     attribution="ClinSeek authors",
+    how_computed=(
+        "Questions with one gold item are right or wrong by a strict rule: gold and answer are equal after strip, lower "
+        "case, white space collapsed and trailing full stops removed. Questions with two or more get the set F1 of the "
+        "stripped, lower-cased strings. The unified figures are means over both kinds; a question without a row counts 0, "
+        "and of several rows of a question the first counts. Questions with empty gold stand in no denominator."
+    ),
+    how_not_to_read=(
+        "The published figures rest on a language model as judge and on answers mapped to a vocabulary; these use neither, "
+        "are lower for that, and are never to be set beside them in one column. Most questions are table look-ups, so the "
+        "unified figure is mostly theirs: see the figures by task."
+    ),
 )

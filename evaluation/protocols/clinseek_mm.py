@@ -5,12 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from reprlib import repr as short
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
 from evaluation.protocols.base import Answer, ItemSpec
 from evaluation.protocols.clinseek_rows import Call, ClinSeekRow, Function
+from evaluation.protocols.clinseek_text import set_scores
+
+# Of one row, in this order; `accuracy` is the Jaccard index, `subset_match` (the scorer's word) that the sets are equal.
+VALUES = ("f1", "precision", "recall", "accuracy", "subset_match")
+Values = tuple[float, float, float, float, float]
+RIGHT: Values = (1.0, 1.0, 1.0, 1.0, 1.0)
+WRONG: Values = (0.0, 0.0, 0.0, 0.0, 0.0)
+# Facets of the dimension `gold_items`, by which an answer is scored: a verdict for one item, sets for several.
+ONE, SEVERAL = "one", "two or more"
+
+
+class Own(NamedTuple):
+    """What only the MM scorer needs of a row: it scores a row by the row's own task and label.
+
+    `indexed` says that the row has a run index: the scorer tells rows without one from those of run 1.
+    """
+
+    task: Any
+    odd_shape: bool
+    label: Any
+    indexed: bool
 
 
 def gold_names(label: Any) -> list[str]:
@@ -38,10 +59,13 @@ def mm_items(rows: Iterable[Mapping[str, Any]]) -> list[ItemSpec]:
                 raise ValueError(f"gold row {number}: {name} is {short(row.get(name))}, expected a text")
         key, label = row["qid"], row.get("label", row.get("ground_truth"))
         subject = row.get("subject_id")
+        names = gold_names(label)
         facets = [("task", row["task"])]
         facets += [(name, str(row[name])) for name in ("scope", "source_benchmark") if row.get(name)]
+        if names:
+            facets.append(("gold_items", ONE if len(names) == 1 else SEVERAL))
         cluster = key if subject is None else str(subject)
-        items[key] = ItemSpec(key, key, cluster, label, tuple(facets), scored=bool(gold_names(label)))
+        items[key] = ItemSpec(key, key, cluster, label, tuple(facets), scored=bool(names))
     return list(items.values())
 
 
@@ -55,8 +79,9 @@ def take(row: ClinSeekRow) -> tuple[tuple[str, ...], str]:
     """(prediction strings, note) by the MM scorer's rules.
 
     The last message with a call named exactly `ehr.finish` or `finish` whose arguments are there and not null decides; of
-    its calls the first. Notes: `ok`, `no_finish_call`, `bad_json_args`, `no_response_key`; a null response is `ok` with no
-    strings. What is nested too deeply to be read or written out is `bad_json_args`.
+    its calls the first. Notes: `ok`, `no_finish_call`, `bad_json_args`, `no_response_key` and, where the scorer says `ok`
+    and counts the row as incomplete all the same, `null_response`. What is nested too deeply to be read or written out is
+    `bad_json_args`.
     """
     for _, call in row.calls():
         name, arguments = _named(call)
@@ -78,7 +103,8 @@ def _from_arguments(arguments: Any) -> tuple[tuple[str, ...], str]:
         return (), "bad_json_args"
     if "response" not in arguments:
         return (), "no_response_key"
-    return strings(arguments["response"]), "ok"
+    response = arguments["response"]
+    return strings(response), "ok" if response is not None else "null_response"
 
 
 def strings(response: Any) -> tuple[str, ...]:
@@ -100,7 +126,14 @@ def prediction_set(prediction: Iterable[str]) -> frozenset[str]:
     return frozenset(text.strip().lower() for text in prediction) - {""}
 
 
+def set_values(predicted: frozenset[str], gold: frozenset[str]) -> Values:
+    """The VALUES of two sets; an empty prediction gives 0 for all."""
+    f1, precision, recall, equal = set_scores(predicted, gold)
+    return f1, precision, recall, len(predicted & gold) / max(1, len(predicted | gold)), equal
+
+
 def read(row: ClinSeekRow) -> Answer:
     """Take the answer out of one row. The row must have an id."""
     prediction, note = take(row)
-    return Answer(row.item or "", row.repeat, prediction, note, row.failed, (row.task, row.odd_shape))
+    own = Own(row.task, row.odd_shape, row.label, row.run_index is not None)
+    return Answer(row.item or "", row.repeat, prediction, note, row.failed, own)

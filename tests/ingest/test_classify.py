@@ -158,9 +158,28 @@ def test_lines_under_a_document_name(tmp_path: Path) -> None:
     assert kind_of(tmp_path, "y.json", lines(EHR_GOLD, EHR_GOLD)).about == {"benchmark": "ehr-bench", "form": "lines"}
 
 
-@pytest.mark.parametrize("name", ["summary.md", "summary.txt"])
+@pytest.mark.parametrize("name", ["summary.md", "summary.txt", "summary_vocab.md"])
 def test_summaries_in_words(tmp_path: Path, name: str) -> None:
     assert kind_of(tmp_path, name, "# made up").name == "summary_text"
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("# Scoring summary — `results.jsonl`", "old_summary"),
+        ("# Scoring summary\n- vocab normalization: model=`made-up`", "integrated"),
+        ("# Vocabulary-normalized re-scoring — made up", "summary_vocab"),
+        ("# Notes", None),
+        ("", None),
+    ],
+)
+def test_the_form_of_a_summary_in_markdown(tmp_path: Path, text: str, form: str | None) -> None:
+    assert kind_of(tmp_path, "summary.md", text).about == ({"form": form} if form else {})
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x1f\x8b\x08 no archive"])
+def test_markdown_that_is_none_is_never_an_accident(tmp_path: Path, data: bytes) -> None:
+    assert kind_of(tmp_path, "summary.md", data).name in ("summary_text", "unknown")
 
 
 @pytest.mark.parametrize("name", ["README.md", "run.log", "results", "results.jsonl.bak", "x.csv", "results.parquet"])

@@ -14,6 +14,8 @@ import pytest
 from django.db import transaction
 
 from ingest.documents import dictionaries
+from ingest.models import SourceFile, StoredSummary
+from ingest.summaries.comparison import numbers
 from tests.ingest.trees import Called, called, ingest, tables
 
 SLUGS = {"ehr_bench": "ehr-bench", "agent_ehr_bench": "agent-ehr-bench", "mm_bench": "mm-bench"}
@@ -194,8 +196,7 @@ def test_scores_are_the_official_ones(scored: dict, expected: dict[str, Any]) ->
     compared = 0
     for run in expected["runs"]:
         if run["benchmark"] == "mm_bench":
-            assert key_of(run) not in scored
-            continue
+            continue  # the next test
         ours = scored[key_of(run)]
         repeat = None if len(repeats_of(run)) > 1 else 1
         official = run["scores"].get("official_on_cleaned_copy") or run["scores"]["official"]
@@ -214,6 +215,39 @@ def test_scores_are_the_official_ones(scored: dict, expected: dict[str, Any]) ->
                     assert row["value"] == pytest.approx(entry[metric], abs=1e-9), (run["path"], variant, facet)
                     assert row["n"] == (entry["completed"] if variant else entry["total"])
     assert compared > 1300
+
+
+MM = ("f1", "precision", "recall", "accuracy")
+
+
+def mm_figures(block: dict[str, Any], raw: str) -> dict[tuple[str, str, str], tuple[float, int]]:
+    """(metric, dimension, facet) -> (value, n) of the unified figures of a block, `raw` at the end of their names."""
+    found = {(f"unified_{name}", "overall", ""): (block[f"unified_{name}{raw}"], block["total"]) for name in MM}
+    for task, entry in block["per_task_unified"].items():
+        found |= {(f"unified_{name}", "task", task): (entry[f"{name}{raw}"], entry["count"]) for name in MM}
+    return found
+
+
+def test_mm_scores_are_the_official_ones_without_vocabulary(scored: dict, expected: dict[str, Any]) -> None:
+    """`done_only` is the official block, "" has missing as 0, and rows saved from broken lines give the recovered ones."""
+    compared = 0
+    for run in expected["runs"]:
+        if run["benchmark"] != "mm_bench":
+            continue
+        scores, ours = run["scores"], scored[key_of(run)]
+        official = (scores.get("official_on_cleaned_copy") or scores["official"])["no_vocab"]
+        wanted = {"done_only": mm_figures(official, ""), "": mm_figures(scores["missing_as_zero"], "_raw")}
+        if "recovered_missing_as_zero" in scores:
+            wanted["recovered"] = mm_figures(scores["recovered_missing_as_zero"], "_raw")
+            wanted["recovered_done_only"] = mm_figures(scores["official_on_recovered_copy"]["vocab"], "_raw")
+        assert {key[2] for key in ours} - {"first_row", "every_row"} == wanted.keys()
+        for variant, figures in wanted.items():
+            for (metric, dimension, facet), (value, n) in figures.items():
+                row = ours[1, metric, variant, dimension, facet]
+                assert row["value"] == pytest.approx(value, abs=1e-9), (run["path"], variant, metric, facet)
+                assert row["n"] == n
+                compared += 1
+    assert compared > 600
 
 
 def test_a_task_spelled_otherwise_counts_under_the_name_in_gold(
@@ -291,30 +325,82 @@ def test_a_run_without_repeats_has_repeat_1_only(scored: dict) -> None:
 # --- stored summaries -------------------------------------------------------------------------------------------------
 
 
-def test_stored_summaries_agree_or_are_found_stale(loaded: Called, expected: dict[str, Any]) -> None:
-    """Every JSON summary beside a run is reported; of the text benchmarks only the stale one disagrees."""
-    reported = {summary["path"]: (run["path"], summary) for run in loaded.runs.values() for summary in run["summaries"]}
-    text_forms = {"middle", "old_flat", "newest", "diagnoses"}
-    stale = set()
+def files_of(stored: dict[str, Any]) -> set[str]:
+    """The summaries of a stored score: its JSON files, or the Markdown where there is none; as physical paths."""
+    names = [name for name in stored["files"] if name.endswith(".json")] or stored["files"]
+    return {relative(name) for name in names}
+
+
+@pytest.fixture(scope="module")
+def physical(loaded: Called) -> dict[str, str]:
+    return dict(SourceFile.objects.values_list("path", "physical"))
+
+
+def test_all_stored_scores_are_reported_with_their_run(
+    loaded: Called, expected: dict[str, Any], physical: dict[str, str]
+) -> None:
+    """Each of the 18, and nothing else: with the run it is for, its form, and whether it agrees."""
+    reported = {
+        physical[summary["path"]]: (path, summary["form"], summary["agrees"])
+        for path, run in loaded.runs.items()
+        for summary in run["summaries"]
+    }
+    assert len(reported) == sum(len(run["summaries"]) for run in loaded.runs.values())
+    wanted = {
+        file: (relative(stored["for_run"]), stored["form"], stored["agrees"])
+        for stored in expected["stored_scores"]
+        for file in files_of(stored)
+    }
+    assert reported == wanted
+    assert len(expected["stored_scores"]) == 18
+    for run in loaded.runs.values():
+        for summary in run["summaries"]:
+            if summary["agrees"]:
+                assert summary["largest_difference"] <= (5.1e-5 if summary["form"].endswith("_md_only") else 1e-9)
+    assert not loaded.findings("summary_without_run")
+
+
+def test_what_is_wrong_with_stored_scores_is_found(
+    loaded: Called, expected: dict[str, Any], physical: dict[str, str]
+) -> None:
+    def told(code: str) -> dict[str, str]:
+        return {physical[f["path"]]: f["message"] for f in loaded.findings(code)}
+
+    stale, twice, out, rows = (
+        told(f"{c}") for c in ("stale_summary", "rows_written_twice", "judge_outage", "stale_scored_rows")
+    )
+    scores = expected["stored_scores"]
+    assert stale.keys() == {file for stored in scores if not stored["agrees"] for file in files_of(stored)}
+    assert twice.keys() == {f for stored in scores if stored["form"] == "hierarchical" for f in files_of(stored)}
+    assert rows.keys() == {file for stored in scores if stored.get("stale_qids") for file in files_of(stored)}
+    assert out.keys() == {file for s in scores if s.get("judge_unparsed_rows") for file in files_of(s)}
+    for stored in scores:
+        for file in files_of(stored):
+            if "stale_qids" in stored:
+                assert sorted(rows[file].rpartition(": ")[2].split(", ")) == sorted(stored["stale_qids"])
+            if stored.get("judge_unparsed_rows"):
+                assert f"{stored['judge_unparsed_rows']} rows of " in out[file]
+                assert f"judge_unparsed and {stored['judge_exception_rows']} an exception" in out[file]
+
+
+def test_figures_are_compared_as_the_pack_lists_them(
+    loaded: Called, expected: dict[str, Any], physical: dict[str, str]
+) -> None:
+    """What stands in a stored MM summary is what the pack says stands there, and nothing of it is passed over."""
+    by_file = {physical[kept.path]: kept for kept in StoredSummary.objects.all()}
     for stored in expected["stored_scores"]:
-        if stored["form"] not in text_forms:
+        if "summary" not in stored or stored["form"].endswith("_md_only"):
             continue
-        run = relative(stored["for_run"])
-        path = next(
-            f"{run.rpartition('/')[0]}/{name.rpartition('/')[2]}"
-            for name in stored["files"]
-            if name.endswith(("scores.json", "summary.json"))
+        (file,) = files_of(stored)
+        theirs = {" ".join(path): value for path, value in numbers(stored["summary"])}
+        theirs.pop("vocab_threshold", None)
+        compared = {name: value for name, value, _ in by_file[file].rows}
+        assert compared.items() <= theirs.items()
+        has_rows = any(name.endswith("scored.jsonl") for name in stored["files"])
+        assert (compared == theirs) if has_rows else ("unified_count" in compared), (
+            stored["form"],
+            theirs.keys() - compared.keys(),
         )
-        of_run, summary = reported[path]
-        assert (of_run, summary["form"], summary["agrees"]) == (run, stored["form"], stored["agrees"])
-        if stored["agrees"]:
-            assert summary["largest_difference"] <= 1e-9
-        else:
-            stale.add(path)
-    assert {finding["path"] for finding in loaded.findings("stale_summary")} == stale
-    assert stale == {"ehr_bench/agentic/full1800/kimi_k2_5/scores.json"}
-    without = [summary for _, summary in reported.values() if summary["form"] not in text_forms]
-    assert {(summary["agrees"], summary["largest_difference"]) for summary in without} == {(None, None)}
 
 
 # --- once more --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,70 @@
+"""Summaries of the MM scorers: counts and raw set values beside the run's answers, the rest beside the scored rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from evaluation.protocols.base import Answer
+from evaluation.protocols.clinseek_mm_stored import ScoredRow, counted, counted_answers, judge_free, summarise
+from ingest.readers.base import Trouble
+from ingest.summaries.comparison import EXACT, FOUR_DECIMALS, Comparison, Recomputed, Summary, numbers, read_rows
+
+FORMS = ("old_summary", "integrated", "summary_vocab")
+MARKDOWN_ONLY = "_md_only"
+MOST_NAMED = 200
+
+
+def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
+    """Figures that need neither judge nor encoder against the answers, all others against the row file, if it is there.
+
+    The two are never mixed in one figure. Rows of the row file that no row of the run answers alike are stale. OSError of
+    the row file passes through.
+    """
+    form = summary.form.removesuffix(MARKDOWN_ONLY)
+    comparison = Comparison(summary.path, summary.form, tolerance=EXACT if form == summary.form else FOUR_DECIMALS)
+    from_answers = dict(numbers(summarise(counted_answers(ours.answers), form)))
+    from_rows: dict[tuple[str, ...], float] = {}
+    if summary.rows is not None:
+        rows, bad = read_rows(summary.rows, ScoredRow)
+        from_rows = dict(numbers(summarise(counted(rows), form)))
+        comparison.stale = stale(rows, [*ours.answers, *ours.recovered])
+        comparison.troubles = _troubles(summary.rows.base, rows, bad, comparison.stale)
+    for path, theirs in numbers(document if isinstance(document, dict) else {}):
+        value = (from_answers if judge_free(path, form) else from_rows).get(path)
+        if value is not None:
+            comparison.rows.append((" ".join(path), theirs, value))
+    return comparison
+
+
+def stale(rows: Iterable[ScoredRow], answers: Iterable[Answer]) -> tuple[str, ...]:
+    """Ids of scored rows whose answer is none that the run has for that id, each once, in the order of the rows."""
+    known: dict[str, set[Any]] = defaultdict(set)
+    for answer in answers:
+        known[answer.item].add(taken(answer))
+    return tuple(dict.fromkeys(row.item for row in rows if row.taken not in known[row.item]))
+
+
+def taken(answer: Answer) -> tuple[tuple[str, ...], str]:
+    """The answer as `ScoredRow.taken` gives it."""
+    return (answer.prediction if answer.rule == "ok" else ()), answer.rule
+
+
+def _troubles(base: str, rows: Sequence[ScoredRow], bad: int, old: Sequence[str]) -> list[Trouble]:
+    found = []
+    if bad:
+        found.append(Trouble("warning", "bad_scored_rows", f"{bad} lines of {base} give no row"))
+    if old:
+        text = f"{len(old)} questions in {base} were scored from another answer than the results file holds"
+        more = f" and {len(old) - MOST_NAMED} more" if len(old) > MOST_NAMED else ""
+        found.append(Trouble("warning", "stale_scored_rows", f"{text}: {', '.join(old[:MOST_NAMED])}{more}"))
+    unparsed = sum(row.judge_reason == "judge_unparsed" for row in rows)
+    failed = sum(str(row.judge_raw).startswith("exception") for row in rows)
+    if unparsed or failed:
+        text = (
+            f"the judge was out: {unparsed} rows of {base} carry judge_unparsed and {failed} an exception in place of its "
+            "words; without a verdict they count as wrong"
+        )
+        found.append(Trouble("warning", "judge_outage", text))
+    return found
