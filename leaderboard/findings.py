@@ -25,7 +25,19 @@ PER_PAGE = 100
 FILTERS = {"severity": "severity", "code": "code", "source": "source", "run": "run__key"}
 # the gravest first
 SEVERITIES = ("error", "warning", "info")
-HEAD = ("severity", "code", "source", "run", "path", "line", "byte offset", "message", "means", "done", "you can")
+HEAD = (
+    "severity",
+    "code",
+    "source",
+    "run",
+    "path",
+    "line",
+    "byte offset",
+    "message",
+    "what it means",
+    "what was done",
+    "what to do",
+)
 # A spreadsheet takes a cell that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -90,6 +102,10 @@ class CodeGroup:
     code: str
     meaning: Meaning | None
     findings: list[FindingView]
+
+    @property
+    def has_lines(self) -> bool:
+        return any(finding.line is not None for finding in self.findings)
 
 
 def findings_page(user: Person, query: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,17 @@ NAN = float("nan")
 
 CODE = re.compile(r"[a-z]+(_[a-z0-9]+)+|[a-z]+")
 # who makes a finding, a fault or a bad line -> which argument is the code
-MAKERS = {"find": 1, "Trouble": 1, "Bad": 3, "Fault": 2, "closed": 1, "_Broken": 0, "_NoRow": 0}
+MAKERS = {
+    "find": 1,
+    "Trouble": 1,
+    "_trouble": 1,
+    "Sign": 0,
+    "Bad": 3,
+    "Fault": 2,
+    "closed": 1,
+    "_Broken": 0,
+    "_NoRow": 0,
+}
 # a code that comes from one of the others
 PASSED_ON = {"fault.reason", "broken.reason", "bad.reason", "trouble.code", "code", "reason", "note.code", "kept.code"}
 
@@ -210,7 +220,7 @@ def test_a_code_of_another_version_is_shown_without_words(client: Client, two: l
     text = text_of(client, f"{PAGE}?code=from_tomorrow")
     assert "who knows" in text and "What it means" not in text
     (row,) = rows_of(client, "?code=from_tomorrow")
-    assert row["means"] == row["you can"] == ""
+    assert row["what it means"] == row["what to do"] == ""
 
 
 def test_csv_is_the_page(client: Client, people: People, two: list[Run]) -> None:
