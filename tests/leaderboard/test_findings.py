@@ -403,6 +403,16 @@ def test_a_past_run_without_a_live_one_says_so(tmp_path: Path) -> None:
     assert row.group == "alone" and row.cells[3].missing and "no live run" in row.cells[3].note
 
 
+def test_the_configuration_says_whose_past_a_directory_is(tmp_path: Path) -> None:
+    tree = ehr_tree(tmp_path / "tree", {"alder": 9})
+    old = f"_archive/{run_path('alder_prev')}"
+    tree.lines(old, ehr_rows(5))
+    tree.text("clinboard.yaml", f"runs:\n  - path: {old}\n    model: alder\n")
+    load(tree, include_archived=True)
+    (row,) = retries_table(Source.objects.get()).rows
+    assert [cell.text for cell in row.cells[3:]] == ["20", "5", "9", "4", "0", "0", "0"]
+
+
 def test_other_gold_is_not_compared(tmp_path: Path) -> None:
     archive_tree(tmp_path / "tree")
     load(ehr_tree(tmp_path / "tree", {"alder": 9}), include_archived=True)
