@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     Person = User | AnonymousUser
 
 
+def sees_everything(user: Person) -> bool:
+    """Active staff."""
+    return bool(user.is_authenticated and user.is_active and user.is_staff)
+
+
 def run_gate(user: Person, prefix: str = "") -> Q:
     """The condition under which `user` may see a run, for lookups that reach it by `prefix`.
 
     Public runs: everybody. Team runs: its team. Private runs: the owner. Staff see all; a person without the staff flag who
     neither owns a run nor shares its team sees nothing of it, not even that it exists.
     """
-    if user.is_authenticated and user.is_active and user.is_staff:
+    if sees_everything(user):
         return Q()
     gate = Q(**{f"{prefix}visibility": "public"})
     if user.is_authenticated and user.is_active:

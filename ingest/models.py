@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from evaluation.models import Run
+from evaluation.querysets import run_gate, sees_everything
+
+if TYPE_CHECKING:
+    from evaluation.querysets import Person
 
 
 class SourceQuerySet(models.QuerySet):
@@ -94,6 +99,12 @@ class SourceFile(models.Model):
         return self.path
 
 
+class FindingQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> FindingQuerySet:
+        """Staff: all. Anybody else: those of runs that they may see, never one that belongs to no run."""
+        return self if sees_everything(user) else self.filter(run_gate(user, "run__"), run__isnull=False)
+
+
 class Finding(models.Model):
     """Something worth telling about a source."""
 
@@ -111,6 +122,8 @@ class Finding(models.Model):
     line = models.PositiveIntegerField(null=True)
     offset = models.BigIntegerField(null=True)
     message = models.TextField()
+
+    objects = FindingQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

@@ -16,6 +16,7 @@ from ninja.decorators import decorate_view
 
 from evaluation.models import Run
 from leaderboard.boards import view_board, view_cards
+from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
 from leaderboard.models import Board
 from leaderboard.runs import run_document
@@ -235,6 +236,40 @@ class ModelOut(Schema):
     page: str
 
 
+class MeaningOut(Schema):
+    """A code in words: what it means, what was done, what a person can do."""
+
+    title: str
+    means: str
+    done: str
+    can: str
+
+
+class FindingOut(Schema):
+    """`offset` is in bytes of the unpacked file; `source` is null but for staff; `path` is empty where it is not shown."""
+
+    severity: str
+    code: str
+    source: int | None
+    run: str | None
+    path: str
+    line: int | None
+    offset: int | None
+    message: str
+
+
+class FindingsOut(Schema):
+    """One page. The counts say how many findings each severity and code would show beside the other filters."""
+
+    count: int
+    page: int
+    pages: int
+    severities: dict[str, int]
+    codes: dict[str, int]
+    meanings: dict[str, MeaningOut]
+    findings: list[FindingOut]
+
+
 @router.get("/boards", response=list[BoardCard], url_name="boards")
 @revalidated
 def boards(request: HttpRequest) -> Any:
@@ -292,6 +327,16 @@ def models(request: HttpRequest) -> Any:
         }
         for model in shown_models(request.user).prefetch_related("aliases")
     ]
+
+
+@router.get("/findings", response=FindingsOut, url_name="findings")
+@revalidated
+def findings(
+    request: HttpRequest, severity: str = "", code: str = "", source: str = "", run: str = "", page: int = 1
+) -> Any:
+    """What was found in the runs that you see, a hundred a page, the gravest first; filtered as on the page."""
+    chosen = {"severity": severity, "code": code, "source": source, "run": run}
+    return findings_document(request.user, chosen, page)
 
 
 def _facts(board: Board, invented: bool) -> dict[str, Any]:

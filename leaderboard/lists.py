@@ -14,7 +14,11 @@ from evaluation.models import LanguageModel, Run, Score
 from evaluation.querysets import ModelQuerySet
 from ingest.models import Finding, Source
 from leaderboard.boards import day, origin_name, source_in_words
+from leaderboard.filters import address, choices, counted
+from leaderboard.findings import SEVERITIES
+from leaderboard.meanings import fate_in_words
 from leaderboard.models import ReportedScore
+from leaderboard.retries import retries_table
 from leaderboard.scores import metric_name
 from leaderboard.standings import shown
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
@@ -226,49 +230,31 @@ def sources_page() -> dict[str, Any]:
 
 
 def source_page(source: Source, query: QueryDict) -> dict[str, Any]:
-    """One source with its passes, files and findings; `severity`, `code`, `fate` filter, `page` and `files` page."""
-    chosen = {name: query.get(name, "") for name in ("severity", "code", "fate")}
-    findings = source.findings.select_related("run").order_by("pk")
+    """One source: its passes, its tree as it was read, and what retries changed; `fate` filters files, `files` pages."""
+    chosen = {"fate": query.get("fate", "")}
     files = source.files.select_related("run").order_by("path")
-    severities = _counted(findings, "severity")
-    codes = _counted(findings, "code")
-    fates = _counted(files, "fate")
-    if chosen["severity"]:
-        findings = findings.filter(severity=chosen["severity"])
-    if chosen["code"]:
-        findings = findings.filter(code=chosen["code"])
+    fates = counted(files, "fate")
     if chosen["fate"]:
-        files = files.filter(fate=chosen["fate"])
+        files = files.filter(fate=chosen["fate"]) if "\x00" not in chosen["fate"] else files.none()
+    page = Paginator(files, PER_PAGE).get_page(query.get("files"))
+    here = {"source": str(source.pk)}
+    severities = dict(counted(source.findings, "severity"))
     return {
         "source": source,
         "places": list(source.places.all()),
         "passes": list(source.passes.order_by("-started_at")[:10]),
-        "findings": Paginator(findings, PER_PAGE).get_page(query.get("page")),
-        "files": Paginator(files, PER_PAGE).get_page(query.get("files")),
-        "filters": [
-            ("Severity", _choices("severity", severities, chosen)),
-            ("Code", _choices("code", codes, chosen)),
+        "findings": [
+            (severity, severities[severity], f"{reverse('findings')}?{address({**here, 'severity': severity})}")
+            for severity in SEVERITIES
+            if severity in severities
         ],
-        "fates": _choices("fate", fates, chosen),
-        "query": "".join(f"&{name}={value}" for name, value in _encoded(chosen)),
+        "findings_href": f"{reverse('findings')}?{address(here)}",
+        "n_findings": sum(severities.values()),
+        "files": page,
+        "tree": [(file, fate_in_words(file.fate)) for file in page.object_list],
+        "fates": choices("fate", fates, chosen),
+        "query": f"&{address(chosen)}" if chosen["fate"] else "",
+        "retries": retries_table(source),
+        "archived": dict(fates).get("archived", 0),
         "crumbs": [("Sources", reverse("sources")), (source.name, "")],
     }
-
-
-def _counted(rows: Any, field: str) -> list[tuple[str, int]]:
-    return list(rows.order_by(field).values_list(field).annotate(Count("pk")))
-
-
-def _encoded(chosen: dict[str, str]) -> list[tuple[str, str]]:
-    from urllib.parse import quote
-
-    return [(name, quote(value)) for name, value in chosen.items() if value]
-
-
-def _choices(name: str, counted: list[tuple[str, int]], chosen: dict[str, str]) -> list[tuple[str, int, str, bool]]:
-    """(value, count, link, is chosen): a link that sets the filter and keeps the others; the chosen one clears it."""
-    choices = []
-    for value, count in counted:
-        wanted = {**chosen, name: "" if chosen[name] == value else value}
-        choices.append((value, count, "?" + "&".join(f"{k}={v}" for k, v in _encoded(wanted)), chosen[name] == value))
-    return choices

@@ -12,6 +12,8 @@ urlpatterns = [
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),
     path("sources/<int:pk>/", views.source, name="source"),
+    path("findings/", views.findings, name="findings"),
+    path("findings.csv", views.findings_as_csv, name="findings-csv"),
     path("healthz", views.healthz, name="healthz"),
     path("robots.txt", views.robots, name="robots"),
 ]

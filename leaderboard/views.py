@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import DatabaseError, connection
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control, never_cache
@@ -14,6 +14,7 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
+from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
@@ -113,6 +114,21 @@ def source(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "leaderboard/source.html", source_page(found, request.GET))
 
 
+@page
+def findings(request: HttpRequest) -> HttpResponse:
+    return render(request, "leaderboard/findings.html", findings_page(request.user, request.GET))
+
+
+@require_safe
+@vary_on_cookie
+@cache_control(private=True, no_cache=True)
+def findings_as_csv(request: HttpRequest) -> StreamingHttpResponse:
+    """The findings that the page's filters show, all of them; `bom=1` puts a byte-order mark first, for spreadsheets."""
+    lines = findings_csv(request.user, wanted(request.GET), bom=request.GET.get("bom") == "1")
+    headers = {"Content-Disposition": 'attachment; filename="findings.csv"'}
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+
+
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -129,5 +145,6 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
-        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\n", content_type="text/plain"
+        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\n",
+        content_type="text/plain",
     )

@@ -35,6 +35,7 @@ WAYS: dict[str, Callable[[Page], object]] = {
     "run": lambda page: first_link(page, SAMPLE_BOARD, "/runs/"),
     "models": lambda page: page.goto("/models/"),
     "model": lambda page: first_link(page, SAMPLE_BOARD, "/models/"),
+    "findings": lambda page: page.goto("/findings/"),
     "sources": lambda page: page.goto("/sources/"),
     "source": lambda page: first_link(page, "/sources/", "/sources/"),
     "login": lambda page: page.goto("/login/"),

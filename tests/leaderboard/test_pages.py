@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from evaluation.models import LanguageModel
-from ingest.models import Finding, Source
+from ingest.models import Source
 from tests.conftest import People
 from tests.ingest.trees import called
 from tests.leaderboard.worlds import EHR_BOARD, ehr_tree, load
@@ -115,6 +115,7 @@ def test_the_description_of_the_api(client: Client) -> None:
     assert set(document["paths"]) == {
         "/api/v1/boards",
         "/api/v1/boards/{slug}",
+        "/api/v1/findings",
         "/api/v1/runs/{key}",
         "/api/v1/models",
     }
@@ -149,23 +150,14 @@ def test_reported_figures_of_a_model(client: Client) -> None:
 # --- sources ----------------------------------------------------------------------------------------------------------
 
 
-def test_findings_are_filtered_and_paged_by_the_address(client: Client, people: People, tmp_path: Path) -> None:
+def test_a_source_leads_to_its_findings(client: Client, people: People, tmp_path: Path) -> None:
     load(ehr_tree(tmp_path, {"alder": 5, "birch": 4}, asked=12))
     client.force_login(people.staff)
     source = Source.objects.get()
-    page = reverse("source", args=[source.pk])
-    assert "missing_items" in client.get(page + "?code=missing_items").content.decode()
-    found = client.get(page + "?severity=error").content.decode()
-    assert "No finding fits." in found
-    first = source.findings.first()
-    Finding.objects.bulk_create(
-        Finding(source=source, last_pass=first.last_pass, severity="info", code="many", message=f"note {n:03}")
-        for n in range(150)
-    )
-    second = client.get(page + "?code=many&page=2").content.decode()
-    assert "note 149" in second and "note 000" not in second and "101–150 of 150" in second
-    assert "code=many" in second and client.get(page + "?page=nonsense&files=99").status_code == 200
-    assert "run " in client.get(page + "?fate=run").content.decode()
+    text = client.get(reverse("source", args=[source.pk])).content.decode()
+    link = f"{reverse('findings')}?source={source.pk}&severity=warning"
+    assert link.replace("&", "&amp;") in text
+    assert "missing_items" in client.get(link).content.decode()
 
 
 # --- admin ------------------------------------------------------------------------------------------------------------

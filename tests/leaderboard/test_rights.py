@@ -86,7 +86,7 @@ def lists_what_is_seen(name: str, *args: str, mark: Callable[[Run], str]) -> Che
     def check(world: World, role: str, visibility: str) -> None:
         response = get(world, role, name, *args)
         assert response.status_code == 200
-        text = response.content.decode()
+        text = (response.getvalue() if response.streaming else response.content).decode()
         assert (mark(world.hidden[visibility]) in text) == sees(role, visibility)
 
     return check
@@ -112,6 +112,20 @@ def boards_of(name: str) -> Check:
         best = next((v for v in VISIBILITIES if sees(role, v)), None)
         for other in VISIBILITIES:
             assert (f"{other}_marvel" in text) == (other == best)
+
+    return check
+
+
+def findings_of(name: str) -> Check:
+    """Findings of visible runs, by key and by model; those of no run, which name their source, are for staff alone."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for mark in (lambda run: run.key, lambda run: run.model_name):
+            lists_what_is_seen(name, mark=mark)(world, role, visibility)
+        response = get(world, role, name)
+        text = (response.getvalue() if response.streaming else response.content).decode()
+        assert (world.alone[visibility].key in text) == sees(role, visibility)
+        assert ("split_size" in text) == (role == "staff")
 
     return check
 
@@ -153,6 +167,8 @@ ROUTES: dict[str, Check] = {
     "model": model_page,
     "sources": staff_alone("sources"),
     "source": staff_alone("source", source=True),
+    "findings": findings_of("findings"),
+    "findings-csv": findings_of("findings-csv"),
     "healthz": says_nothing("healthz"),
     "robots": says_nothing("robots"),
     "login": says_nothing("login"),
@@ -161,6 +177,7 @@ ROUTES: dict[str, Check] = {
     "api:board": board_of("api:board"),
     "api:run": only_who_sees("api:run"),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
+    "api:findings": findings_of("api:findings"),
     "api:openapi-json": says_nothing("api:openapi-json"),
     "api:openapi-view": says_nothing("api:openapi-view"),
     "api:api-root": says_nothing("api:api-root", status=404),
