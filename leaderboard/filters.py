@@ -13,7 +13,7 @@ class Choice(NamedTuple):
     """One value of a filter as a link; the link of the chosen value takes the filter off."""
 
     label: str
-    count: int
+    number: int
     link: str
     chosen: bool
 

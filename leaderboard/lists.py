@@ -238,7 +238,7 @@ def source_page(source: Source, query: QueryDict) -> dict[str, Any]:
         files = files.filter(fate=chosen["fate"]) if "\x00" not in chosen["fate"] else files.none()
     page = Paginator(files, PER_PAGE).get_page(query.get("files"))
     here = {"source": str(source.pk)}
-    severities = dict(counted(source.findings, "severity"))
+    severities = dict(counted(source.findings.all(), "severity"))
     return {
         "source": source,
         "places": list(source.places.all()),

@@ -312,12 +312,6 @@ MEANINGS: dict[str, Meaning] = {
         "Its labels were not taken; the benchmark's own stay.",
         "Give the dimension another name.",
     ),
-    "missing_file": Meaning(
-        "File gone",
-        "A run was read from this file earlier, and the file is no longer in the tree.",
-        "The run stays and the file is marked as missing.",
-        "Put the file back, or take the run down.",
-    ),
     "summary_without_run": Meaning(
         "Summary without a run",
         "A summary file belongs to no run that was found.",

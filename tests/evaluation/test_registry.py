@@ -20,6 +20,7 @@ def test_benchmarks_and_evaluators_are_there_after_migrate() -> None:
     assert {(e.benchmark.slug, e.name) for e in Evaluator.objects.select_related("benchmark")} == {
         ("ehr-bench", "clinseek-text-2026"),
         ("agent-ehr-bench", "clinseek-text-2026"),
+        ("mm-bench", "clinseek-mm-raw-2026"),
         ("liveclin", "liveclin-official-2026-02"),
         ("llmeval-med", "llmeval-med-aggregate-2026"),
     }

@@ -580,7 +580,7 @@ def test_a_leaf_written_twice_is_told_though_its_means_stand(tmp_path: Path) -> 
 def test_a_leaf_counts_every_row_of_a_question_and_strips(tmp_path: Path) -> None:
     tree = small_tree(tmp_path)
     tree.lines(
-        run_path("glm_4_7"), [answered("q1", " ALPHA ", 3), answered("q1", "alpha", "beta"), answered("q2", "x")]
+        run_path("glm_4_7"), [answered("q1", " ALPHA ", "3"), answered("q1", "alpha", "beta"), answered("q2", "x")]
     )
     tree.lines(f"{LEAF}/rows.jsonl", [{"qid": "q1", "f1": 0.5, "gold": [], "pred": []}] * 2)
     tree.json(f"{LEAF}/summary.json", {"count": 2, "f1": (0.5 + 1.0) / 2, "precision": 0.75, "recall": 0.75})
