@@ -51,6 +51,11 @@ class ScoredRow(msgspec.Struct):
         return str(self.qid)
 
     @property
+    def repeat(self) -> int:
+        """As of a results row: 1 where there is no run index."""
+        return self.run_index if isinstance(self.run_index, int) and self.run_index > 0 else 1
+
+    @property
     def taken(self) -> tuple[tuple[str, ...], str]:
         """The answer in the form of `clinseek_mm.take`, so that both can be compared."""
         if self.note != "ok":

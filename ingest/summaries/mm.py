@@ -38,12 +38,18 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     return comparison
 
 
-def stale(rows: Iterable[ScoredRow], answers: Iterable[Answer]) -> tuple[str, ...]:
-    """Ids of scored rows whose answer is none that the run has for that id, each once, in the order of the rows."""
-    known: dict[str, set[Any]] = defaultdict(set)
+def stale(rows: Iterable[ScoredRow], answers: Sequence[Answer]) -> tuple[str, ...]:
+    """Ids of scored rows whose answer is none that the run has for that id, each once, in the order of the rows.
+
+    In a run of several repeats it must be of the row's own repeat. (A repeat may be stated for a whole file against what
+    its rows say, so the only one is not looked at.)
+    """
+    several = len({answer.repeat for answer in answers}) > 1
+    known: dict[tuple[str, int], set[Any]] = defaultdict(set)
     for answer in answers:
-        known[answer.item].add(taken(answer))
-    return tuple(dict.fromkeys(row.item for row in rows if row.taken not in known[row.item]))
+        known[answer.item, answer.repeat if several else 1].add(taken(answer))
+    old = (row.item for row in rows if row.taken not in known[row.item, row.repeat if several else 1])
+    return tuple(dict.fromkeys(old))
 
 
 def taken(answer: Answer) -> tuple[tuple[str, ...], str]:

@@ -394,6 +394,20 @@ def test_two_rows_of_one_question_are_both_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
+def test_the_answer_of_another_repeat_does_not_excuse_a_row(tmp_path: Path) -> None:
+    tree = mm_tree(tmp_path)
+    rows = results(gold_rows(), 0)
+    rows += [{**row, "run_index": 2} for row in results(gold_rows(), 1)]
+    write_scores(tree, f"{SCORED}/glm_4_7", rows)
+    tree.lines(f"{FULL}/glm_4_7/results.jsonl", rows)
+    assert only(ingest(tree))["agrees"] is True
+    rows[0]["messages"], rows[12]["messages"] = rows[12]["messages"], rows[0]["messages"]
+    tree.lines(f"{FULL}/glm_4_7/results.jsonl", rows)
+    (finding,) = ingest(tree).findings("stale_scored_rows")
+    assert finding["message"].endswith(": ehrxqa_test_0")
+
+
+@pytest.mark.django_db
 def test_a_judge_that_was_out_is_counted(tmp_path: Path) -> None:
     tree = mm_tree(tmp_path)
     scored = score(results(gold_rows(), 0), "old_summary")
