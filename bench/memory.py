@@ -51,8 +51,10 @@ def bound_mb(longest: float) -> float:
 def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    root, gold = sys.argv[1:]
+    sys.argv = ["manage.py", "ingest", root, "--gold", gold, "--json"]
     import django
-    from django.core.management import call_command
+    from django.core.management import execute_from_command_line
 
     django.setup()
     from ingest import pipeline
@@ -67,8 +69,8 @@ def main() -> None:
 
     pipeline.look = first_look
     said = io.StringIO()
-    with contextlib.suppress(SystemExit):
-        call_command("ingest", sys.argv[1], gold=[(None, Path(sys.argv[2]))], json=True, stdout=said)
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(said):
+        execute_from_command_line(sys.argv)
     peak = peak_mb()
     from evaluation.models import ResultFile
 

@@ -155,15 +155,13 @@ def _write_items(
     release: Release, split: Split, new: Sequence[ItemSpec], linked: Sequence[ItemSpec], specs: Sequence[ItemSpec]
 ) -> None:
     """`new` items come into being, `linked` ones get their facets, `specs` are the split in order."""
-    Item.objects.bulk_create(
-        [
+    for start in range(0, len(new), 500):  # not all objects at once
+        Item.objects.bulk_create(
             Item(
                 release=release, key=spec.key, case=spec.case, cluster=spec.cluster, gold=spec.gold, scored=spec.scored
             )
-            for spec in new
-        ],
-        batch_size=500,
-    )
+            for spec in new[start : start + 500]
+        )
     wanted = {pair for spec in linked for pair in spec.facets}
     release.labellings.filter(dimension__in={dimension for dimension, _ in wanted}).delete()  # gold goes first
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
@@ -183,12 +181,14 @@ def load_items(split: Split) -> SplitItems:
     facets: dict[tuple[int, bool], list[tuple[str, str]]] = {}
     links = Item.facets.through.objects.filter(item__splits=split).order_by("pk")
     fields = ("item_id", "facet__dimension", "facet__name", "facet__labelling_id")
-    for item_id, dimension, name, labelling in links.values_list(*fields):
-        facets.setdefault((item_id, labelling is not None), []).append((dimension, name))
+    shared: dict[tuple[str, str], tuple[str, str]] = {}
+    for item_id, dimension, name, labelling in links.values_list(*fields).iterator():
+        pair = (dimension, name)
+        facets.setdefault((item_id, labelling is not None), []).append(shared.setdefault(pair, pair))
     specs: list[ItemSpec] = []
     ids: dict[str, int] = {}
     rows: Any = SplitItem.objects.filter(split=split).order_by("position").select_related("item")
-    for row in rows:
+    for row in rows.iterator():
         item = row.item
         ids[item.key] = item.pk
         gold, labels = (tuple(facets.get((item.pk, own), ())) for own in (False, True))

@@ -75,7 +75,7 @@ def resample_counts(clusters: int, seed: str, resamples: int = RESAMPLES) -> np.
     """How often each cluster is drawn in each resample: uint8 (resamples, clusters), read-only.
 
     Drawn by NumPy's `RandomState`, whose stream is frozen (NEP 19), from the SHA-256 of `seed`. The last two matrices
-    are kept while they stay below 32 MB together. ValueError when clusters or resamples < 1.
+    are kept while they stay below 16 MB together, the last one up to 32 MB. ValueError when clusters or resamples < 1.
     """
     key = (clusters, seed, resamples)
     with _cache_lock:
@@ -88,7 +88,9 @@ def resample_counts(clusters: int, seed: str, resamples: int = RESAMPLES) -> np.
         counts.flags.writeable = False
         if counts.nbytes <= _CACHE_BYTES:
             _cache[key] = counts
-            while len(_cache) > 2 or sum(kept.nbytes for kept in _cache.values()) > _CACHE_BYTES:
+            while len(_cache) > 2 or (
+                len(_cache) > 1 and sum(kept.nbytes for kept in _cache.values()) > _CACHE_BYTES // 2
+            ):
                 _cache.popitem(last=False)
         return counts
 
@@ -132,7 +134,7 @@ def resampled_means(
 def _resampled_sizes(
     codes: np.ndarray, groups: Sequence[np.ndarray], clusters: int, seed: str, resamples: int
 ) -> np.ndarray:
-    """Items of each group in each resample: float64 (groups, resamples), whole numbers.
+    """Items of each group in each resample: float32 or float64 (groups, resamples), whole numbers.
 
     Runs of one split have the same groups and differ in their values alone, so the last answer is kept.
     """
@@ -143,7 +145,8 @@ def _resampled_sizes(
     kept = _last_sizes.get(key)
     if kept is None:
         counts = np.array([np.bincount(codes[group], minlength=clusters) for group in groups], dtype=np.float64)
-        kept = np.concatenate([part for _, part in _resampled_sums(counts, seed, resamples)], axis=1).astype(np.float64)
+        # as float32 where the sums came so, exact for whole numbers: half the memory
+        kept = np.concatenate([part for _, part in _resampled_sums(counts, seed, resamples)], axis=1)
         kept.flags.writeable = False
         if kept.nbytes <= _CACHE_BYTES:
             _last_sizes.clear()
@@ -196,7 +199,7 @@ def mean_intervals(
         held = own[group] if len(group) else np.full(1, np.nan)
         if not ((held >= 0) & (held <= upper)).all():
             raise ValueError(f"an interval needs values, all of them in 0..{upper}")
-        units.append(len(np.unique(clusters[group])))
+        units.append(_dense(clusters[group])[1])
         independent.append(units[-1] == len(held) and bool(((held == 0) | (held == upper)).all()))
     left = [index for index, alone in enumerate(independent) if not alone]
     samples = resampled_means(values[left], [groups[index] for index in left], clusters, seed=seed, resamples=resamples)

@@ -17,11 +17,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.validators import extend
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator, ValidationError
 
 LARGEST = 1 << 20  # bytes of a file
 DEEPEST = 32  # levels of nesting; the schema needs five
@@ -314,6 +315,10 @@ def _path_text(place: Place) -> str:
 
 @functools.cache
 def _validator() -> Draft202012Validator:
+    # here and not above: most trees have no such file
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
     schema = json.loads(Path(__file__).with_name("clinboard.schema.json").read_text(encoding="utf-8"))
     # JSON Schema takes 2.0 for an integer; as a repeat or a count it is a slip.
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)

@@ -39,6 +39,10 @@ class GoldFile:
                 raise ValueError(f"{self.path}: {error}") from error
         return self._items
 
+    def forget(self) -> None:
+        """Let go of the items, which take some megabytes; they are read again when they are asked for again."""
+        self._items = None
+
 
 def _rows(gold: GoldFile) -> Iterable[Any]:
     """Gold as it stands, a bare NaN or Infinity as null: no database has a word for it."""

@@ -91,7 +91,8 @@ class RunLoader:
     def load_all(self) -> None:
         for path, why in self.summaries.homeless:
             self.context.report.find("warning", "summary_without_run", path, why)
-        for chosen in self.selection.chosen:
+        # one split after the other: what is kept of a split is kept once
+        for chosen in sorted(self.selection.chosen, key=lambda run: (run.benchmark, run.release or "", run.split)):
             self.context.options.progress(self._done, self._total, chosen.path)
             self.beat()
             reason = self._one(chosen)

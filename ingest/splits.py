@@ -68,6 +68,8 @@ class ItemBook:
         """The split of a run: made from gold at hand, else the loaded one; for LLMEval-Med else from the scored files."""
         key = (chosen.benchmark, release, chosen.split)
         if key not in self._splits:
+            # runs come split by split: one split's items are enough to hold
+            self._splits = {old: found for old, found in self._splits.items() if found.items is None}
             self._splits[key] = self._find_items(chosen, release, contents)
         return self._splits[key]
 
@@ -83,6 +85,8 @@ class ItemBook:
         try:
             gold = self.shelf.choose(chosen.benchmark, release, chosen.split, ids)
             specs = gold.items() if gold else []
+            if gold:
+                gold.forget()
         except (ValueError, OSError) as error:
             self.context.report.find("error", "bad_gold", chosen.path, str(error))
             return FoundItems(None, "no_gold")

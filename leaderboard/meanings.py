@@ -128,6 +128,12 @@ MEANINGS: dict[str, Meaning] = {
         "The line was skipped and counted as broken; it holds no row.",
         "Nothing, if no answer is missing; else repeat the question.",
     ),
+    "truncated_array": Meaning(
+        "Array cut off",
+        "A file that holds one JSON array ends in the middle of it.",
+        "The rows before the break were read; what came after is not there.",
+        "Fetch the file again, or write it again.",
+    ),
     "not_an_object": Meaning(
         "JSON that is no row",
         "A line is valid JSON but no object, so it has no fields.",

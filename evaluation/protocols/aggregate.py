@@ -75,7 +75,7 @@ class Rows:
         index, repeat = np.array(self._index, np.int64), np.array(self._repeat, np.int64)
         outcome = np.array(self._outcome, np.uint8)
         values = np.array(self._values, np.float64).reshape(len(index), len(self.metrics))
-        repeats = [int(number) for number in np.unique(repeat)] or [1]
+        repeats = sorted(set(self._repeat)) or [1]
         vectors: dict[tuple[int, str], np.ndarray] = {}
         aggregates = []
         for number in [*repeats, 0]:
