@@ -82,7 +82,14 @@ SHOWN: dict[str, Shown] = {
     "liveclin": Shown((_CASES, Figure("question_accuracy", "Question accuracy")), _CASES, of_cases=True),
     "ehr-bench": Shown((_F1, Figure("exact_match", "Exact match")), _F1),
     "agent-ehr-bench": Shown((_F1, _FIVE), _FIVE),
-    "mm-bench": Shown((_MULTIMODAL,), _MULTIMODAL),
+    "mm-bench": Shown(
+        (
+            Figure("unified_f1", "Unified F1"),
+            Figure("len1_accuracy", "One item, accuracy"),
+            Figure("len2plus_f1", "Two or more items, F1"),
+        ),
+        _MULTIMODAL,
+    ),
     "llmeval-med": Shown(
         (_USABLE, _CATEGORIES, Figure("mean_score", "Mean score", unit="of 5", precision=2)),
         _CATEGORIES,

@@ -329,7 +329,7 @@ def test_each_file_with_its_fate(client: Client, people: People, tmp_path: Path)
     text = text_of(as_staff(client, people), page)
     for words in (
         "a smoke run inside a full split",
-        "another path to a file that is told already",
+        "the same file as",
         "A link in the tree points to a place that does not exist",
         "links to",
         "read from",
