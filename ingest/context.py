@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Prefetch
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Run
+from evaluation.models import Evaluation, Run
 from ingest import config as configuration
 from ingest.config import Config
 from ingest.labels import LabelsError, LabelsFile
 from ingest.labels import load as load_labels
-from ingest.models import Pass, Source, SourceFile, SourcePlace
+from ingest.models import Finding, Pass, Source, SourceFile, SourcePlace
 from ingest.report import Report
 from ingest.walk import Fault
 
@@ -108,15 +109,18 @@ class Context:
         return cls(path, options, config, source, pass_, report, labels)
 
     def recall(self) -> None:
-        """What is known of the tree from earlier passes: three queries, and no object a file."""
+        """What is known of the tree from earlier passes: a few queries whatever its size, and no object a file."""
         if self.source is None:
             return
         rows = SourceFile.objects.filter(source=self.source).values_list("path", *Known._fields)
         self.previous = {path: Known(*values) for path, *values in rows.iterator(chunk_size=5000)}
-        wanted = Run.objects.filter(source_files__source=self.source).select_related(
-            "split__release__benchmark", "model"
+        told = Finding.objects.filter(source=self.source)
+        current = Evaluation.objects.filter(current=True).select_related("evaluator")
+        wanted = Run.objects.filter(pk__in={known.run_id for known in self.previous.values() if known.run_id})
+        wanted = wanted.select_related("split__release__benchmark").prefetch_related(
+            "files", "summaries", Prefetch("findings", told), Prefetch("evaluations", current)
         )
-        self.runs = {run.pk: run for run in wanted.distinct()}
+        self.runs = {run.pk: run for run in wanted.iterator(chunk_size=500)}
 
     def run_at(self, path: str) -> Run | None:
         """The run that was last read from a path."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -15,7 +16,7 @@ from django.utils.dateparse import parse_datetime
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
-from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run
+from evaluation.models import LanguageModel, ModelAlias, Run
 from evaluation.protocols.base import Result
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
@@ -181,7 +182,7 @@ class RunLoader:
         run = runs.pop() if len(runs) == 1 else None
         if run is None or run.state != (Run.State.ARCHIVED if chosen.archived else Run.State.LIVE):
             return None
-        if run.files.count() != len(chosen.files) or _values(run.stated) != _said(stated):
+        if len(run.files.all()) != len(chosen.files) or _values(run.stated) != _said(stated):
             return None
         split = run.split
         was = (split.release.benchmark.slug, split.release.name, split.name, run.mode)
@@ -204,7 +205,7 @@ class RunLoader:
 
     def _has_same_summaries(self, run: Run, chosen: Chosen) -> bool:
         now = self.summaries.of(chosen)
-        kept = set(run.summaries.values_list("path", flat=True)) - {seen.path for seen, _ in chosen.files}
+        kept = {summary.path for summary in run.summaries.all()} - {seen.path for seen, _ in chosen.files}
         return kept == {one.path for one in now} and all(self._is_same(file) for one in now for file in one.files)
 
     def _remembered(self, summary: Summary, runs: Collection[Chosen]) -> Chosen | None:
@@ -428,6 +429,12 @@ class RunLoader:
                 )
             )
 
+    @functools.cached_property
+    def _known_runs(self) -> set[int]:
+        """Runs of the tree whose model is registered by now: a name stated in this very pass counts too."""
+        runs = Run.objects.filter(pk__in=self.context.runs, model__registered=True)
+        return set(runs.values_list("pk", flat=True))
+
     def _tell_again(self, run: Run, chosen: Chosen, stated: Stated) -> None:
         """An unchanged run is told with its stored counts, findings and summaries.
 
@@ -436,7 +443,7 @@ class RunLoader:
         words: dict[str, Any] = {"why": chosen.why, "stated": stated_of(self.context, stated)}
         if words != {"why": run.why, "stated": run.stated} and not self.context.options.dry_run:
             Run.objects.filter(pk=run.pk).update(**words)
-        known = Run.objects.filter(pk=run.pk, model__registered=True).exists()
+        known = run.pk in self._known_runs
         stored = list(run.summaries.all())
         for number, file in enumerate(run.files.all()):
             self.context.report.runs.append(
@@ -454,10 +461,10 @@ class RunLoader:
                     compared=[] if number else stored,
                 )
             )
-        findings = run.findings.filter(source=self.context.source)
-        for kept in findings.exclude(code="unregistered_model") if known else findings:
-            note = FindingNote(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
-            self.context.report.findings.append(note)
+        for kept in run.findings.all():  # of this source: see Context.recall
+            if not (known and kept.code == "unregistered_model"):
+                note = FindingNote(kept.severity, kept.code, kept.path, kept.message, kept.line, kept.offset)
+                self.context.report.findings.append(note)
         for one, _ in chosen.files:
             self.fates[one.path] = ("run", run.pk)
         self._note_summaries(chosen)
@@ -521,10 +528,9 @@ def _moment(told: Any) -> datetime.datetime | None:
 def _is_evaluated(run: Run) -> bool:
     """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels."""
     wanted = {(e.name, e.fingerprint) for e in BENCHMARKS[run.split.release.benchmark.slug].evaluators}
-    have = Evaluation.objects.filter(
-        run=run,
-        current=True,
-        gold_fingerprint=run.split.fingerprint,
-        labels_fingerprint=run.split.labels_fingerprint,
-    )
-    return wanted <= set(have.values_list("evaluator__name", "evaluator__fingerprint"))
+    now = run.split.fingerprint, run.split.labels_fingerprint
+    return wanted <= {
+        (kept.evaluator.name, kept.evaluator.fingerprint)
+        for kept in run.evaluations.all()
+        if kept.current and (kept.gold_fingerprint, kept.labels_fingerprint) == now
+    }

@@ -330,7 +330,7 @@ def test_each_file_with_its_fate(client: Client, people: People, tmp_path: Path)
     for words in (
         "a smoke run inside a full split",
         "the same file as",
-        "A link in the tree points to a place that does not exist",
+        "target does not exist",
         "links to",
         "read from",
         "read and loaded as a run",
