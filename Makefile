@@ -36,7 +36,7 @@ format: $(VENV)/.installed-dev ## Bring the Python files into shape
 
 constraints: $(VENV)/.installed-dev ## Renew constraints.txt (needs the network)
 	@$(BIN)/python -m pip install -qq uv
-	@$(BIN)/python -m uv pip compile pyproject.toml --extra dev --upgrade --quiet --no-header --no-annotate --no-emit-index-url -o constraints.txt
+	@$(BIN)/python -m uv pip compile pyproject.toml --extra dev --upgrade --quiet --no-header --no-annotate -o constraints.txt
 
 # Stamps: made once, renewed when the project's needs change.
 $(VENV)/.installed: pyproject.toml constraints.txt
