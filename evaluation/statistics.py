@@ -29,7 +29,7 @@ CONFIDENCE = 0.95
 
 _STEP = 2.0**-30
 _BLOCK = 2**18  # counts that are unpacked at a time: 2 MB as float64
-_CACHE_BYTES = 2**25
+_CACHE_BYTES = 2**24
 _cache: OrderedDict[tuple[int, str, int], np.ndarray] = OrderedDict()
 _last_sizes: dict[tuple[str, int, str, int], np.ndarray] = {}
 _cache_lock = Lock()
@@ -72,27 +72,12 @@ def wilson(successes: float, n: int, confidence: float = CONFIDENCE) -> tuple[fl
 
 
 def resample_counts(clusters: int, seed: str, resamples: int = RESAMPLES) -> np.ndarray:
-    """How often each cluster is drawn in each resample: uint8 (resamples, clusters), read-only.
+    """How often each cluster is drawn in each resample: uint8 (resamples, clusters).
 
-    Drawn by NumPy's `RandomState`, whose stream is frozen (NEP 19), from the SHA-256 of `seed`. The last two matrices
-    are kept while they stay below 16 MB together, the last one up to 32 MB. ValueError when clusters or resamples < 1.
+    Drawn by NumPy's `RandomState`, whose stream is frozen (NEP 19), from the SHA-256 of `seed`. ValueError when clusters
+    or resamples < 1.
     """
-    key = (clusters, seed, resamples)
-    with _cache_lock:
-        if key in _cache:
-            _cache.move_to_end(key)
-            return _cache[key]
-        counts = np.empty((resamples, clusters), dtype=np.uint8)
-        for part, block in _drawn(clusters, seed, resamples):
-            counts[part] = block
-        counts.flags.writeable = False
-        if counts.nbytes <= _CACHE_BYTES:
-            _cache[key] = counts
-            while len(_cache) > 2 or (
-                len(_cache) > 1 and sum(kept.nbytes for kept in _cache.values()) > _CACHE_BYTES // 2
-            ):
-                _cache.popitem(last=False)
-        return counts
+    return np.concatenate([block for _, block in _drawn(clusters, seed, resamples)])
 
 
 def resampled_means(
@@ -455,6 +440,49 @@ def _drawn(clusters: int, seed: str, resamples: int) -> Iterator[tuple[slice, np
         yield slice(start, start + size), counts.reshape(size, clusters).astype(np.uint8)
 
 
+def _kept(clusters: int, seed: str, resamples: int) -> np.ndarray:
+    """What `resample_counts` gives, two counts a byte: the first half of the clusters in the low bits, the rest in the high.
+
+    As it is where a cluster is drawn more than 15 times, which chance hardly ever does (1 / 16! for each). The last two are
+    kept while they stay below `_CACHE_BYTES` together.
+    """
+    key = (clusters, seed, resamples)
+    with _cache_lock:
+        if key in _cache:
+            _cache.move_to_end(key)
+            return _cache[key]
+        half = (clusters + 1) // 2
+        packed = np.zeros((resamples, half), dtype=np.uint8)
+        for part, block in _drawn(clusters, seed, resamples):
+            if block.max() > 15:
+                packed = resample_counts(clusters, seed, resamples)
+                break
+            packed[part] = block[:, :half]
+            packed[part, : clusters - half] |= block[:, half:] << 4
+        _cache[key] = packed
+        while len(_cache) > 2 or (len(_cache) > 1 and sum(kept.nbytes for kept in _cache.values()) > _CACHE_BYTES):
+            _cache.popitem(last=False)
+        return packed
+
+
+def _blocks(clusters: int, seed: str, resamples: int, dtype: np.dtype) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of the rows of `resample_counts` as `dtype`, drawn only once where they are small enough to be kept."""
+    if clusters * resamples > 2 * _CACHE_BYTES:
+        yield from ((part, block.astype(dtype)) for part, block in _drawn(clusters, seed, resamples))
+        return
+    kept, rows = _kept(clusters, seed, resamples), max(1, _BLOCK // clusters)
+    half = kept.shape[1]
+    for start in range(0, resamples, rows):
+        part = slice(start, min(start + rows, resamples))
+        block = np.empty((part.stop - start, clusters), dtype)
+        if half == clusters > 1:
+            block[:] = kept[part]
+        else:
+            block[:, :half] = kept[part] & 15
+            block[:, half:] = kept[part, : clusters - half] >> 4
+        yield part, block
+
+
 def _resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tuple[slice, np.ndarray]]:
     """Sum over the clusters of count x sums, (rows, clusters) -> blocks of (rows, resamples), exact.
 
@@ -463,14 +491,8 @@ def _resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tup
     clusters = sums.shape[1]
     whole = clusters * np.abs(sums).max() < 2**24 and bool((sums == np.rint(sums)).all())
     sums = sums.astype(np.float32 if whole else np.float64)
-    if clusters * resamples <= _CACHE_BYTES:
-        counts, rows = resample_counts(clusters, seed, resamples), max(1, _BLOCK // clusters)
-        parts = (slice(start, min(start + rows, resamples)) for start in range(0, resamples, rows))
-        blocks: Iterator[tuple[slice, np.ndarray]] = ((part, counts[part]) for part in parts)
-    else:
-        blocks = _drawn(clusters, seed, resamples)
-    for part, block in blocks:
-        yield part, sums @ block.astype(sums.dtype).T
+    for part, block in _blocks(clusters, seed, resamples, sums.dtype):
+        yield part, sums @ block.T
 
 
 def _checked(matrix: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

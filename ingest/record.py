@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from ingest.context import CannotIngest, Context, Known, this_host
@@ -99,22 +100,19 @@ def _store_findings(context: Context, selection: Selection, loader: RunLoader) -
         if chosen.path in by_path:
             by_path.update({one.path: by_path[chosen.path] for one in loader.summaries.of(chosen)})
     live = [run_id for run_id in set(by_path.values()) if run_id is not None]
-    Finding.objects.filter(source=context.source).filter(run=None).delete()
-    Finding.objects.filter(source=context.source, run_id__in=live).delete()
+    before = Finding.objects.filter(Q(run=None) | Q(run_id__in=live), source=context.source)
+    told = [
+        (by_path.get(n.path), n.severity, n.code, n.path, n.line, n.offset, printable(n.message))
+        for n in context.report.findings
+    ]
+    fields = ("run_id", "severity", "code", "path", "line", "offset", "message")
+    if told == list(before.order_by("pk").values_list(*fields)):
+        return
+    before.delete()
     Finding.objects.bulk_create(
         [
-            Finding(
-                source=context.source,
-                last_pass=context.pass_,
-                run_id=by_path.get(note.path),
-                severity=note.severity,
-                code=note.code,
-                path=note.path,
-                line=note.line,
-                offset=note.offset,
-                message=printable(note.message),
-            )
-            for note in context.report.findings
+            Finding(source=context.source, last_pass=context.pass_, **dict(zip(fields, values, strict=True)))
+            for values in told
         ],
         batch_size=500,
     )

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable
 
 from evaluation.models import ModelAlias
-from evaluation.registry import known_model, register_model
+from evaluation.registry import register_model
 from ingest.classify import Kind, classify
 from ingest.context import CannotIngest, Context, Known
 from ingest.gold import GoldFile, given_gold, gold_file
@@ -155,10 +155,12 @@ def _told(context: Context) -> Told:
     config, friendly = context.config, context.friendly_names
 
     @functools.cache
+    def aliases() -> dict[str, int]:
+        return dict(ModelAlias.objects.values_list("name", "model_id"))
+
     def identity(name: str) -> Hashable:
         name = friendly.get(name, name)
-        model = known_model(printable(name))[0]
-        return model.pk if model else name
+        return aliases().get(printable(name), name)
 
     def wins(path: str) -> str:
         told = config.wins(path)

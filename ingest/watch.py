@@ -64,12 +64,11 @@ class Watch:
     def _draw(self, done: int, total: int, path: str) -> None:
         if self._bar is None or self._bar.total != (total or None):
             self.close()
-            form = "{percentage:3.0f}% |{bar}| {postfix}" if total else "{postfix}"
+            form = "{percentage:3.0f}% |{bar}| {desc}" if total else "{desc}"
             self._bar = tqdm(
                 total=total or None, bar_format=form, file=self._terminal, leave=False, miniters=1, dynamic_ncols=True
             )
-        # tqdm writes a comma and a blank before what it is given
-        self._bar.postfix = self._line(done, total, path)
+        self._bar.desc = self._line(done, total, path)
         self._bar.update(done - self._bar.n if total else 1)
 
     def _line(self, done: int, total: int, path: str) -> str:
@@ -77,11 +76,9 @@ class Watch:
         if not total or self._began is None:
             return f"{self._files:,} files looked at, {where}"
         spent = self._clock() - self._began
-        parts = (
-            [f"{_size(done)} of {_size(total)}"]
-            if self._terminal
-            else [f"{100 * done // total} %, {_size(done)} of {_size(total)}"]
-        )
+        parts = [f"{_size(done)} of {_size(total)}"]
+        if self._terminal is None:
+            parts.insert(0, f"{100 * done // total} %")
         if spent > 0 and self._read:
             left = max(0, total - done) * spent / self._read
             parts += [f"{self._rows / spent:,.0f} rows/s", f"{_size(self._read / spent)}/s", f"{_time(left)} left"]

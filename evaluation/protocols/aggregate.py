@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -54,16 +55,14 @@ class Rows:
     def __init__(self, items: int, metrics: Sequence[str]) -> None:
         self.items = items
         self.metrics = tuple(metrics)
-        self._index: list[int] = []
-        self._repeat: list[int] = []
-        self._outcome: list[int] = []
-        self._values: list[tuple[float, ...]] = []
+        # not lists: a file may hold very many rows
+        self._index, self._repeat, self._outcome, self._values = array("q"), array("q"), array("B"), array("d")
 
     def add(self, index: int, repeat: int, outcome: Outcome, values: tuple[float, ...]) -> None:
         self._index.append(index)
         self._repeat.append(repeat)
         self._outcome.append(outcome)
-        self._values.append(values)
+        self._values.extend(values)
 
     def collect(
         self, groups: Groups, clusters: np.ndarray, seed: str, *, overall_only: frozenset[str] = frozenset()

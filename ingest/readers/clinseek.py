@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from evaluation.protocols.base import Answer
 from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
@@ -31,6 +32,7 @@ def read(
     array = lines.holds_array(entry.real)
     reader = (ArrayReader if array else LineReader)(entry.real, ClinSeekRow, slow=from_dict)
     content = FileContent(entry)
+    shared: dict[Any, Any] = {}
     told = rows = 0
     for number, offset, length, row in reader:
         rows += 1
@@ -44,6 +46,10 @@ def read(
             continue
         answer = take(row)
         answer.repeat = repeat or answer.repeat
+        try:  # what is the same for many rows is held once
+            answer.extra = shared.setdefault(answer.extra, answer.extra)
+        except TypeError:
+            pass
         content.rows.append(Row(answer, file, line, offset, length, pointer))
         content.signs.add(row, answer)
         if isinstance(row.backend_model_id, str):

@@ -169,19 +169,38 @@ def test_counts_do_not_depend_on_the_block(monkeypatch):
 
 
 def test_counts_are_kept_within_limits(monkeypatch):
+    def use(clusters, seed, resamples):
+        statistics.resampled_means(
+            np.arange(clusters) / clusters, [np.arange(clusters)], np.arange(clusters), seed=seed, resamples=resamples
+        )
+
     statistics._cache.clear()
-    first = statistics.resample_counts(20, "a", 50)
-    assert statistics.resample_counts(20, "a", 50) is first
-    with pytest.raises(ValueError):
-        first[0, 0] = 9
-    for seed in "bc":
-        statistics.resample_counts(20, seed, 50)
-    assert [key[1] for key in statistics._cache] == ["b", "c"]
-    monkeypatch.setattr(statistics, "_CACHE_BYTES", 1500)
-    statistics.resample_counts(20, "d", 50)
+    for seed in "abc":
+        use(20, seed, 50)
+    assert [(key[1], kept.nbytes) for key, kept in statistics._cache.items()] == [("b", 500), ("c", 500)]
+    monkeypatch.setattr(statistics, "_CACHE_BYTES", 900)
+    use(20, "d", 50)
     assert [key[1] for key in statistics._cache] == ["d"]
-    statistics.resample_counts(20, "e", 100)
+    use(20, "e", 91)
     assert [key[1] for key in statistics._cache] == ["d"]
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 3, 20, 33])
+def test_kept_counts_are_those_that_are_drawn(clusters):
+    for dtype in (np.float32, np.float64):
+        blocks = [block for _, block in statistics._blocks(clusters, "kept", 40, np.dtype(dtype))]
+        assert (np.concatenate(blocks) == statistics.resample_counts(clusters, "kept", 40)).all()
+
+
+def test_a_cluster_that_is_drawn_more_than_15_times_is_kept_as_it_is(monkeypatch):
+    drawn = [[20, 0, 0, 0], [16, 4, 0, 0], [5, 5, 5, 5]]
+    counts = np.array(drawn, dtype=np.uint8)
+    monkeypatch.setattr(statistics, "_drawn", lambda *_: iter([(slice(0, 2), counts[:2]), (slice(2, 3), counts[2:])]))
+    statistics._cache.clear()
+    for _ in range(2):
+        (block,) = (block for _, block in statistics._blocks(4, "unlucky", 3, np.dtype(np.float64)))
+        assert block.tolist() == drawn
+    statistics._cache.clear()
 
 
 @pytest.mark.parametrize(("clusters", "resamples"), [(0, 10), (10, 0)])

@@ -149,4 +149,5 @@ def _failure(error: Exception, root: Path) -> str:
         return f"the database refused: {said} (is it migrated? run `manage.py migrate`)"
     if isinstance(error, OSError):
         return f"{error.filename or root}: {error.strerror or said}"
-    return f"{type(error).__name__}: {said}. This is a fault of ClinBoard; --traceback shows where. What is loaded is complete."
+    named = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return f"{named}. This is a fault of ClinBoard; --traceback shows where. What is loaded is complete."
