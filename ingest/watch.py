@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 from tqdm import tqdm
 
@@ -62,13 +62,13 @@ class Watch:
             self._bar = None
 
     def _draw(self, done: int, total: int, path: str) -> None:
+        line = self._line(done, total, path)
         if self._bar is None or self._bar.total != (total or None):
             self.close()
             form = "{percentage:3.0f}% |{bar}| {desc}" if total else "{desc}"
-            self._bar = tqdm(
-                total=total or None, bar_format=form, file=self._terminal, leave=False, miniters=1, dynamic_ncols=True
-            )
-        self._bar.desc = self._line(done, total, path)
+            about: dict[str, Any] = {"bar_format": form, "leave": False, "miniters": 1, "dynamic_ncols": True}
+            self._bar = tqdm(total=total or None, desc=line, file=self._terminal, **about)
+        self._bar.desc = line
         self._bar.update(done - self._bar.n if total else 1)
 
     def _line(self, done: int, total: int, path: str) -> str:

@@ -57,8 +57,8 @@ def test_a_line_says_how_far_how_fast_how_long_and_where() -> None:
 
 def test_there_is_at_most_one_line_in_five_seconds() -> None:
     scene = Scene()
-    for step in range(1, 201):
-        scene.after(0.1, step, 200, step)
+    for step in range(1, 81):
+        scene.after(0.25, step, 80, step)
     assert PACE_S == 5 and len(scene.lines) == 4 == int(20 / PACE_S)
 
 
