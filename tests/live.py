@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 import uuid
@@ -22,6 +25,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 TEST_KEY = "a-key-for-tests-only-" + "x" * 40
 # Whatever a developer's shell or .env says, the processes of a test run with these.
 SETTINGS = {"DEBUG": "0", "HTTPS": "0", "SECRET_KEY": TEST_KEY, "CELERY_BROKER_URL": "", "CACHE_URL": "locmemcache://"}
+# Of this test process alone: collectstatic of one must not take files away from under the server of another.
+STATIC_ROOT = tempfile.mkdtemp(prefix="clinboard-static-")
+atexit.register(shutil.rmtree, STATIC_ROOT, ignore_errors=True)
 
 
 @contextmanager
@@ -41,7 +47,7 @@ def scratch_database(folder: Path) -> Iterator[str]:
 
 
 def environment(database: str, **more: str) -> dict[str, str]:
-    return {**os.environ, **SETTINGS, "DATABASE_URL": database, **more}
+    return {**os.environ, **SETTINGS, "STATIC_ROOT": STATIC_ROOT, "DATABASE_URL": database, **more}
 
 
 def manage(database: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:

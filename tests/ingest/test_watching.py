@@ -225,7 +225,9 @@ def test_an_interrupted_dry_run_wrote_nothing(tree: Tree, monkeypatch: pytest.Mo
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
+# a shell starts what it puts into the background with Ctrl-C ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from ingest.runs import RunLoader
 one = RunLoader._one
 def slow(self, chosen):
