@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.protocols.base import Outcome
-from evaluation.querysets import EvaluationQuerySet, ModelQuerySet, RunQuerySet, ScoreQuerySet
+from evaluation.querysets import AliasQuerySet, EvaluationQuerySet, ModelQuerySet, RunQuerySet, ScoreQuerySet
 
 
 class Benchmark(models.Model):
@@ -190,6 +190,8 @@ class ModelAlias(models.Model):
     model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="aliases")
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.NAME)
     name = models.CharField(max_length=500, unique=True)
+
+    objects = AliasQuerySet.as_manager()
 
     class Meta:
         ordering = ["kind", "name"]

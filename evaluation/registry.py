@@ -44,6 +44,9 @@ CANONICAL = {
     alias: directory for name, directory, tag, _, _, ids in KNOWN_MODELS for alias in (name, directory, tag, *ids)
 }
 
+# Every name that the table above gives away.
+KNOWN_NAMES = frozenset(name for *names, _, _, provider_ids in KNOWN_MODELS for name in (*names, *provider_ids))
+
 
 @transaction.atomic
 def sync_registry(**_kwargs: object) -> None:

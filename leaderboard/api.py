@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Prefetch
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.views.decorators.vary import vary_on_cookie
 from ninja import Router, Schema
 from ninja.decorators import decorate_view
 
-from evaluation.models import Run
+from evaluation.models import ModelAlias, Run
 from leaderboard.boards import view_board, view_cards
 from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
@@ -325,7 +326,9 @@ def models(request: HttpRequest) -> Any:
             "aliases": [{"kind": alias.kind, "name": alias.name} for alias in model.aliases.all()],
             "page": model.get_absolute_url(),
         }
-        for model in shown_models(request.user).prefetch_related("aliases")
+        for model in shown_models(request.user).prefetch_related(
+            Prefetch("aliases", ModelAlias.objects.visible_to(request.user))
+        )
     ]
 
 

@@ -111,7 +111,7 @@ def model_page(model: LanguageModel, user: Person) -> dict[str, Any]:
     )
     return {
         "model": model,
-        "aliases": [(alias.get_kind_display(), alias.name) for alias in model.aliases.all()],
+        "aliases": [(alias.get_kind_display(), alias.name) for alias in model.aliases.visible_to(user)],
         "runs_table": Table("runs", f"Runs of {model.name}", "", columns, rows, groups),
         "has_runs": bool(runs),
         "reported_table": _reported_table(model, list(reported)),

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
-from evaluation.models import LanguageModel
+from evaluation.models import LanguageModel, ModelAlias
 from ingest.models import Source
 from tests.conftest import People
 from tests.ingest.trees import called
@@ -181,3 +181,18 @@ def test_every_list_of_the_admin_opens(client: Client, people: People, tmp_path:
             url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[thing.pk])
             assert client.get(url).status_code == 200, url
     assert len(ours) == 16 and apps.is_installed("django.contrib.admin")
+
+
+def test_names_that_a_private_tree_gives_a_model_stay_with_those_who_may_see_it(
+    client: Client, people: People, tmp_path: Path
+) -> None:
+    (run,) = load(ehr_tree(tmp_path / "open", {"alder": 5}))
+    ModelAlias.objects.create(model=run.model, kind=ModelAlias.Kind.DIRECTORY, name="secret_checkpoint_0817")
+    page, api = run.model.get_absolute_url(), "/api/v1/models"
+    for role, sees in (("anonymous", False), ("owner", False), ("stranger", False), ("staff", True)):
+        own = Client()
+        if role != "anonymous":
+            own.force_login(people[role])
+        for address in (page, api):
+            text = own.get(address).content.decode()
+            assert "alder" in text and ("secret_checkpoint_0817" in text) == sees, (role, address)
