@@ -5,20 +5,22 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from itertools import count, repeat
+from typing import Any, TypeVar
 
 import numpy as np
 from django.db import transaction
 
+from evaluation import models
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.facts import insert_rows
 from evaluation.items import SplitItems
 from evaluation.models import (
     Benchmark,
     Evaluation,
-    Evaluator,
     ItemScore,
     Response,
     ResultFile,
@@ -28,13 +30,15 @@ from evaluation.models import (
     Vector,
 )
 from evaluation.protocols import readings
-from evaluation.protocols.base import Answer, Outcome, Result
+from evaluation.protocols.base import Answers, Evaluator, Result, Verdicts
 from evaluation.signals import run_loaded
 from ingest.models import StoredSummary
-from ingest.readers.base import FileContent, Row, printable
+from ingest.readers.base import FileContent, Rows, printable
 from ingest.summaries import Comparison
 
 _LONGEST_PREDICTION = 2_000
+_json = json.JSONEncoder(default=str).encode
+T = TypeVar("T")
 
 
 def run_key(
@@ -47,10 +51,10 @@ def run_key(
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
-def evaluate(spec: BenchmarkSpec, items: SplitItems, rows: Sequence[Row]) -> list[tuple[Any, Result]]:
+def evaluate(
+    spec: BenchmarkSpec, items: SplitItems, answers: Answers, recovered: Answers
+) -> list[tuple[Evaluator, Result]]:
     """Apply every evaluator of the benchmark. The seed is the gold's fingerprint: runs of one split share resamples."""
-    answers = [row.answer for row in rows if not row.recovered]
-    recovered = [row.answer for row in rows if row.recovered]
     seed = items.split.fingerprint
     return [
         (evaluator, readings.evaluate(evaluator, items.specs, answers, recovered, seed))
@@ -62,15 +66,14 @@ def evaluate(spec: BenchmarkSpec, items: SplitItems, rows: Sequence[Row]) -> lis
 def load_run(
     run: Run,
     contents: Sequence[FileContent],
-    rows: Sequence[Row],
     items: SplitItems,
-    results: Sequence[tuple[Any, Result]],
+    results: Sequence[tuple[Evaluator, Result]],
     summaries: Sequence[Comparison],
     replaced: Run | None,
 ) -> None:
     """Write `run` (unsaved) with its files, responses, evaluations and summaries; `replaced` becomes superseded.
 
-    `rows` are the rows of all files, recovered ones last, in the order in which they were evaluated.
+    Ordinals count the rows of all files as they were evaluated: recovered ones last.
     """
     run.save(force_insert=True)
     files = []
@@ -86,7 +89,7 @@ def load_run(
                 sha256=content.sha256,
                 size=content.size,
                 modified_at=datetime.datetime.fromtimestamp(entry.mtime_ns / 1e9, datetime.UTC),
-                repeats=sorted({row.answer.repeat for row in content.rows}),
+                repeats=content.rows.answers.repeats,
                 counts={
                     "lines": content.lines,
                     "blank": content.blank,
@@ -115,10 +118,10 @@ def load_run(
             "status",
             "recovered",
         ),
-        _response_rows(run.pk, rows, items.ids, [file.pk for file in files]),
+        _response_rows(run.pk, contents, items.ids, [file.pk for file in files]),
     )
     for evaluator, result in results:
-        store_evaluation(run, items, rows, evaluator, result)
+        store_evaluation(run, items, contents, evaluator, result)
     store_summaries(run, summaries)
     if replaced is not None:
         Run.objects.filter(pk=replaced.pk).update(state=Run.State.SUPERSEDED, superseded_by=run)
@@ -141,31 +144,49 @@ def store_summaries(run: Run, summaries: Sequence[Comparison]) -> None:
         )
 
 
-def _response_rows(run_id: int, rows: Sequence[Row], ids: dict[str, int], files: list[int]) -> Iterator[tuple]:
-    for ordinal, row in enumerate(rows):
-        answer = row.answer
-        item = ids.get(answer.item)
-        key = "" if item is not None else printable(answer.item)
-        place = (files[row.file], row.line, row.offset, row.length, row.pointer)
-        yield run_id, ordinal, item, key, answer.repeat, *place, _status(answer), row.recovered
+def in_order(contents: Sequence[FileContent], files: Sequence[T]) -> Iterator[tuple[T, Rows, bool]]:
+    """(file, rows, whether they were recovered) in the order of their ordinals."""
+    yield from ((file, content.rows, False) for content, file in zip(contents, files, strict=True))
+    yield from ((file, content.recovered, True) for content, file in zip(contents, files, strict=True))
 
 
-def _status(answer: Answer) -> int:
-    if answer.error:
-        return Outcome.ERROR.value
-    return (Outcome.NO_ANSWER if answer.prediction in (None, (), "") else Outcome.WRONG).value
+def _response_rows(
+    run_id: int, contents: Sequence[FileContent], ids: dict[str, int], files: Sequence[int]
+) -> Iterator[tuple]:
+    ordinal = count()
+    for file, rows, recovered in in_order(contents, files):
+        answers = rows.answers
+        items = [ids.get(key) for key in answers.ids]
+        keys = ["" if known is not None else printable(key) for key, known in zip(answers.ids, items, strict=True)]
+        yield from zip(
+            repeat(run_id),
+            ordinal,
+            map(items.__getitem__, answers.item),
+            map(keys.__getitem__, answers.item),
+            answers.repeat,
+            repeat(file),
+            rows.line,
+            rows.offset,
+            rows.length,
+            rows.pointers,
+            answers.status,
+            repeat(recovered),
+            strict=False,
+        )
 
 
 def prediction_text(prediction: Any) -> str:
     """A prediction as ASCII-escaped JSON: any string can be stored and read back, lone surrogates too."""
-    return json.dumps(prediction, default=str)[:_LONGEST_PREDICTION]
+    return _json(prediction)[:_LONGEST_PREDICTION]
 
 
-def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator: Any, result: Result) -> Evaluation:
+def store_evaluation(
+    run: Run, items: SplitItems, contents: Sequence[FileContent], evaluator: Evaluator, result: Result
+) -> Evaluation:
     """Write one evaluation with its verdicts, vectors and scores; an older one of the same evaluator is superseded."""
     Evaluation.objects.filter(run=run, evaluator__name=evaluator.name, current=True).update(current=False)
     benchmark = Benchmark.objects.get(pk=items.split.release.benchmark_id)
-    kept, _ = Evaluator.objects.get_or_create(
+    kept, _ = models.Evaluator.objects.get_or_create(
         name=evaluator.name,
         benchmark=benchmark,
         fingerprint=evaluator.fingerprint,
@@ -180,17 +201,7 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
     insert_rows(
         ItemScore,
         ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction"),
-        (
-            (
-                evaluation.pk,
-                ordinal,
-                int(verdict.outcome),
-                verdict.value,
-                row.answer.rule,
-                prediction_text(row.answer.prediction),
-            )
-            for ordinal, (row, verdict) in enumerate(zip(rows, result.verdicts, strict=True))
-        ),
+        _item_score_rows(evaluation.pk, contents, evaluator, result.verdicts),
     )
     insert_rows(
         Vector,
@@ -217,12 +228,22 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
     return evaluation
 
 
+def _item_score_rows(
+    evaluation_id: int, contents: Sequence[FileContent], evaluator: Evaluator, verdicts: Verdicts
+) -> Iterator[tuple]:
+    answers = (answer for _, rows, _ in in_order(contents, contents) for answer in rows.answers)
+    values = (None if math.isnan(value) else value for value in verdicts.values)
+    for ordinal, (answer, outcome, value) in enumerate(zip(answers, verdicts.outcomes, values, strict=True)):
+        prediction, rule = evaluator.taken(answer)
+        yield evaluation_id, ordinal, outcome, value, rule, prediction_text(prediction)
+
+
 def _vector_rows(evaluation_id: int, result: Result) -> Iterator[tuple]:
     # the vectors of an only repeat are those over all repeats
-    several = len({repeat for repeat, _ in result.vectors if repeat}) > 1
-    for (repeat, name), values in result.vectors.items():
-        if several or not repeat:
-            yield evaluation_id, repeat, name, vector_bytes(values)
+    several = len({number for number, _ in result.vectors if number}) > 1
+    for (number, name), values in result.vectors.items():
+        if several or not number:
+            yield evaluation_id, number, name, vector_bytes(values)
 
 
 def vector_bytes(values: np.ndarray) -> bytes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.utils.dateparse import parse_datetime
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
 from evaluation.models import LanguageModel, ModelAlias, Run
-from evaluation.protocols.base import Result
+from evaluation.protocols.base import Answers, Result, joined
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
 from ingest import readers
@@ -38,7 +38,7 @@ Results = list[tuple[Any, Result]]
 MOST_REPEATS = 100
 
 
-@dataclass(slots=True)
+@dataclass
 class ReadRun:
     """A run as it was read, before anything of it is written."""
 
@@ -46,7 +46,7 @@ class ReadRun:
     stated: Stated
     contents: list[FileContent]
     items: SplitItems
-    counts: dict[str, Any]
+    counts: dict[str, Any] = field(default_factory=dict)
     results: Results = field(default_factory=list)
     compared: list[Comparison] = field(default_factory=list)
 
@@ -54,15 +54,18 @@ class ReadRun:
     def spec(self) -> BenchmarkSpec:
         return BENCHMARKS[self.chosen.benchmark]
 
-    @property
-    def rows(self) -> list:
-        """All rows in the order of their evaluation: recovered ones last."""
-        rows = [row for content in self.contents for row in content.rows]
-        return rows + [row for content in self.contents for row in content.recovered]
+    @cached_property
+    def answers(self) -> Answers:
+        """Those of all files, in their order."""
+        return joined([content.rows.answers for content in self.contents])
+
+    @cached_property
+    def recovered(self) -> Answers:
+        return joined([content.recovered.answers for content in self.contents])
 
     @property
     def repeats(self) -> list[int]:
-        return sorted({row.answer.repeat for row in self.rows}) or [1]
+        return sorted({*self.answers.repeats, *self.recovered.repeats}) or [1]
 
 
 class RunLoader:
@@ -132,7 +135,7 @@ class RunLoader:
         if not any(content.rows for content in contents):
             report.find("error", "no_rows", chosen.path, "not one row that could be loaded: the file is left alone")
             return "unknown_form"
-        repeats = len({row.answer.repeat for content in contents for row in content.rows})
+        repeats = len({repeat for content in contents for repeat in content.rows.answers.repeats})
         if repeats > MOST_REPEATS:
             text = (
                 f"the rows carry {repeats} different values of run_index: is that a number of rows? Nothing was loaded"
@@ -142,9 +145,10 @@ class RunLoader:
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
-        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items))
+        run = ReadRun(chosen, stated, contents, found.items)
+        run.counts = _counts(run)
         self._findings(run)
-        run.results = evaluate(run.spec, run.items, run.rows)
+        run.results = evaluate(run.spec, run.items, run.answers, run.recovered)
         run.counts["task_names"] = self._notes(run)
         self._signs(run)
         run.compared = self._compare(run)
@@ -169,7 +173,7 @@ class RunLoader:
             self.context.options.progress(self._done, self._total, seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
-        return read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
+        return read(seen.entry, repeat, BENCHMARKS[chosen.benchmark].read, progress)
 
     def _unchanged(self, chosen: Chosen, release: str, stated: Stated) -> Run | None:
         """The run that these files already are, told by stat alone; None when anything could have changed."""
@@ -228,9 +232,9 @@ class RunLoader:
         run.counts["model_known"] = known
         if len(run.contents) > 1:
             run.counts["files"] = {
-                content.entry.path: _file_counts(content, items, run.spec) for content in run.contents
+                content.entry.path: _file_counts(run, [content], content.rows.answers) for content in run.contents
             }
-        hashes = [(sorted({row.answer.repeat for row in content.rows}), content.sha256) for content in run.contents]
+        hashes = [(content.rows.answers.repeats, content.sha256) for content in run.contents]
         key = run_key(items.split, chosen.mode, model_name, hashes, chosen.archived)
         existing = Run.objects.filter(key=key).first()
         replaced = self._replaced(chosen, key)
@@ -243,7 +247,7 @@ class RunLoader:
                     self._keep(run, existing, replaced)
                 else:
                     existing = self._new_run(run, model, model_name, key, replaced)
-                    load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
+                    load_run(existing, run.contents, items, run.results, run.compared, replaced)
                     loaded = run.counts["rows"]
                 self._note_files(chosen, existing)
             self.context.report.rows_loaded += loaded
@@ -289,7 +293,7 @@ class RunLoader:
         """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
         if not _is_evaluated(existing):
             for evaluator, result in run.results:
-                store_evaluation(existing, run.items, run.rows, evaluator, result)
+                store_evaluation(existing, run.items, run.contents, evaluator, result)
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
         existing.counts = run.counts
@@ -381,7 +385,7 @@ class RunLoader:
     def _signs(self, run: ReadRun) -> None:
         """Signs of trouble in the rows of all files together, one finding a kind."""
         signs = sum((content.signs for content in run.contents), Signs())
-        found = {row.answer.item for content in run.contents for row in content.rows}
+        found = set(run.answers.ids)
         for severity, code, message in signs.findings(
             run.chosen.mode, run.items.specs, found, run.counts["task_names"]
         ):
@@ -391,8 +395,8 @@ class RunLoader:
         ours = Recomputed(
             run.chosen.benchmark,
             overall_scores(row for _, result in run.results for row in result.aggregates),
-            [row.answer for row in run.rows if not row.recovered],
-            [row.answer for row in run.rows if row.recovered],
+            run.answers,
+            run.recovered,
             {spec.key: spec.gold for spec in run.items.specs},
             run.counts["task_names"],
         )
@@ -419,7 +423,7 @@ class RunLoader:
                     chosen=run.chosen,
                     release=run.items.split.release.name,
                     model_name=model_name,
-                    repeats=sorted({row.answer.repeat for row in content.rows}) or [1],
+                    repeats=content.rows.answers.repeats or [1],
                     path=content.entry.path,
                     physical=content.entry.physical,
                     state=state,
@@ -429,7 +433,7 @@ class RunLoader:
                 )
             )
 
-    @functools.cached_property
+    @cached_property
     def _known_runs(self) -> set[int]:
         """Runs of the tree whose model is registered by now: a name stated in this very pass counts too."""
         runs = Run.objects.filter(pk__in=self.context.runs, model__registered=True)
@@ -470,31 +474,26 @@ class RunLoader:
         self._note_summaries(chosen)
 
 
-def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems) -> dict[str, Any]:
+def _counts(run: ReadRun) -> dict[str, Any]:
     """The documented counts of a run, over all its files."""
-    spec = BENCHMARKS[chosen.benchmark]
-    whole = FileContent(contents[0].entry, [row for content in contents for row in content.rows])
-    whole.recovered = [row for content in contents for row in content.recovered]
-    whole.parsed = sum(content.parsed for content in contents)
-    whole.malformed = sum(content.malformed for content in contents)
     return {
-        **_file_counts(whole, items, spec),
-        "expected_items": sum(item.scored for item in items.specs),
-        "rankable": items.split.rankable,
+        **_file_counts(run, run.contents, run.answers),
+        "expected_items": sum(item.scored for item in run.items.specs),
+        "rankable": run.items.split.rankable,
     }
 
 
-def _file_counts(content: FileContent, items: SplitItems, spec: BenchmarkSpec) -> dict[str, int]:
-    found = {row.answer.item for row in content.rows}
-    same, conflicting = duplicate_counts(content.rows, spec.comparable)
+def _file_counts(run: ReadRun, contents: Sequence[FileContent], answers: Answers) -> dict[str, int]:
+    found = set(answers.ids)
+    same, conflicting = duplicate_counts(answers, run.spec.comparable)
     return {
-        "rows": len(content.rows),
-        "parsed": content.parsed,
-        "malformed": content.malformed,
-        "recovered": len(content.recovered),
+        "rows": len(answers),
+        "parsed": sum(content.parsed for content in contents),
+        "malformed": sum(content.malformed for content in contents),
+        "recovered": sum(len(content.recovered) for content in contents),
         "unique_items": len(found),
-        "missing": sum(item.scored and item.key not in found for item in items.specs),
-        "extra": len(found - items.ids.keys()),
+        "missing": sum(item.scored and item.key not in found for item in run.items.specs),
+        "extra": len(found - run.items.ids.keys()),
         "duplicates_same": same,
         "duplicates_conflicting": conflicting,
     }

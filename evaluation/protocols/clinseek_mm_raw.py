@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 from evaluation.protocols.clinseek_mm import (
     RIGHT,
     VALUES,
@@ -24,6 +24,7 @@ from evaluation.protocols.clinseek_mm import (
     read,
     set_values,
 )
+from evaluation.protocols.clinseek_rows import ClinSeekRow
 
 METRICS = (
     *(f"unified_{name}" for name in VALUES),
@@ -90,7 +91,7 @@ def _outcome(answer: Answer, values: Values) -> Outcome:
     return Outcome.WRONG if prediction_set(answer.prediction) else Outcome.NO_ANSWER
 
 
-class ClinSeekMMRaw:
+class ClinSeekMMRaw(Evaluator):
     """Evaluator `clinseek-mm-raw-2026`.
 
     Variant `done_only` is what the public scorer prints without vocabulary, with the strict rule in place of its judge,
@@ -127,7 +128,6 @@ class ClinSeekMMRaw:
 
     def __init__(self, dimensions: tuple[str, ...]) -> None:
         self.dimensions = dimensions
-        self.read = read
         self._last: _Prepared | None = None
 
     @property
@@ -135,15 +135,19 @@ class ClinSeekMMRaw:
         content = json.dumps([self.name, self.description, self.dimensions, self.metrics])
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def read(self, row: ClinSeekRow) -> Answer:
+        """Take the answer out of one row. The row must have an id."""
+        return read(row)
+
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
         ready = self._prepare(items)
-        verdicts, counted, left_out, notes = [], [], [], []
+        verdicts, counted, left_out, notes = Verdicts(), [], [], []
         task_names: dict[str, str] = {}
         for answer in answers:
             own: Own = answer.extra
             index = ready.place.get(answer.item, -1)
             by_gold = ready.gold[index].values(answer) if index >= 0 else None
-            verdicts.append(Verdict(_outcome(answer, by_gold or WRONG), by_gold and by_gold[0]))
+            verdicts.add(_outcome(answer, by_gold or WRONG), by_gold and by_gold[0])
             # labels are the gold's as a rule: compared as they are, that costs least
             own_is_gold = index >= 0 and own.label == ready.scored[index].gold
             gold = ready.gold[index] if own_is_gold else Gold.of(own.label)

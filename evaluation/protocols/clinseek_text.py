@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET
 
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 from evaluation.protocols.clinseek_rows import ClinSeekRow, Function
 
 METRICS = ("f1", "precision", "recall", "exact_match")
@@ -132,7 +132,7 @@ def set_scores(predicted: frozenset[str], gold: frozenset[str]) -> tuple[float, 
     return f1, precision, recall, float(predicted == gold)
 
 
-class ClinSeekText:
+class ClinSeekText(Evaluator):
     """Evaluator `clinseek-text-2026` for one benchmark.
 
     Differs from the public scorer on purpose in three places, each told in `notes`: a byte-order mark costs no row; a row
@@ -170,7 +170,7 @@ class ClinSeekText:
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
         ready = self._prepare(items)
         rows = aggregate.Rows(len(ready.scored), METRICS)
-        verdicts, notes = [], []
+        verdicts, notes = Verdicts(), []
         task_names: dict[str, str] = {}
         for answer in answers:
             task, odd_shape = answer.extra
@@ -186,14 +186,14 @@ class ClinSeekText:
             else:
                 outcome = Outcome.WRONG if predicted else Outcome.NO_ANSWER
             if index is None:
-                verdicts.append(Verdict(outcome, None))
+                verdicts.add(outcome, None)
                 continue
             if task != ready.tasks[index] and isinstance(task, str):
                 task_names[task] = ready.tasks[index]
                 notes.append(
                     ("task_differs", answer.item, f"task {task!r} in the row, {ready.tasks[index]!r} in the gold")
                 )
-            verdicts.append(Verdict(outcome, values[0]))
+            verdicts.add(outcome, values[0])
             rows.add(index, answer.repeat, outcome, values)
         vectors, aggregates = rows.collect(ready.groups, ready.clusters, seed, overall_only=frozenset(METRICS[1:]))
         return Result(verdicts, vectors, aggregates, notes, task_names)

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from evaluation.protocols.aggregate import Groups, answered, facet_groups, means
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 
 LETTERS = "ABCDEFGHIJ"
 NOT_GIVEN, OTHER, UNMAPPED = "not given", "Other", "unmapped"
@@ -309,7 +309,7 @@ def _unreadable(name: str, field: str, value: Any, expected: str) -> ValueError:
 # --- the evaluator ----------------------------------------------------------------------------------------------------
 
 
-class LiveClinOfficial:
+class LiveClinOfficial(Evaluator):
     """Evaluator `liveclin-official-2026-02`."""
 
     name = "liveclin-official-2026-02"
@@ -352,11 +352,11 @@ class LiveClinOfficial:
         counted: dict[int, dict[int, tuple[Answer, Outcome]]] = {
             repeat: {} for repeat in sorted({answer.repeat for answer in answers}) or [1]
         }
-        verdicts, notes = [], []
+        verdicts, notes = Verdicts(), []
         for answer in answers:
             index = place.get(answer.item)
             outcome = _outcome(answer, None if index is None else split.items[index].gold)
-            verdicts.append(Verdict(outcome, None if index is None else float(outcome is Outcome.RIGHT)))
+            verdicts.add(outcome, None if index is None else float(outcome is Outcome.RIGHT))
             if index is None:
                 notes.append(("off_dataset", answer.item, "not an item of the dataset; the public code counts it"))
             elif index in counted[answer.repeat]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from evaluation import statistics
 from evaluation.protocols.aggregate import Groups, cluster_codes, facet_groups
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 
 CATEGORIES = {
     "医疗知识": "MK",
@@ -205,7 +205,7 @@ def human_usable(safety: int, b: int, c: int, d: int, e: int) -> bool:
     return human_scale(safety, b, c, d, e) >= HUMAN_USABLE
 
 
-class LLMEvalMedAggregate:
+class LLMEvalMedAggregate(Evaluator):
     """The public aggregator over judging runs; `row` of `read` is a `ScoredRow`.
 
     Two rows of one question in one run are both scores of that question, as in the public code. Questions off the item
@@ -245,11 +245,11 @@ class LLMEvalMedAggregate:
         items = [item for item in items if item.scored]
         position = {item.key: index for index, item in enumerate(items)}
         runs: dict[int, Judged] = {repeat: {} for repeat in sorted({answer.repeat for answer in answers})}
-        verdicts = []
+        verdicts = Verdicts()
         notes: dict[tuple[str, str, str], None] = {}
         for answer in answers:
             index = position.get(answer.item)
-            verdicts.append(_verdict(answer.prediction, known=index is not None))
+            verdicts.add(*_verdict(answer.prediction, known=index is not None))
             if index is None:
                 notes["off_dataset", answer.item, "not an item of the dataset; the public code counts it"] = None
                 continue
@@ -279,11 +279,11 @@ class LLMEvalMedAggregate:
         return Result(verdicts, vectors, aggregates, list(notes))
 
 
-def _verdict(score: float | None, *, known: bool) -> Verdict:
+def _verdict(score: float | None, *, known: bool) -> tuple[Outcome, float | None]:
     if score is None:
-        return Verdict(Outcome.NO_ANSWER, 0.0 if known else None)
+        return Outcome.NO_ANSWER, 0.0 if known else None
     usable = score >= USABLE
-    return Verdict(Outcome.RIGHT if usable else Outcome.WRONG, float(usable) if known else None)
+    return Outcome.RIGHT if usable else Outcome.WRONG, float(usable) if known else None
 
 
 def _groups(items: Sequence[ItemSpec]) -> Groups:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
-from evaluation.protocols.base import Aggregate, Answer
+from evaluation.protocols.base import Aggregate, Answers
 from ingest.lines import LineReader
 from ingest.readers.base import Trouble
 from ingest.select import Seen
@@ -89,8 +89,8 @@ class Recomputed:
 
     benchmark: str
     scores: Scores
-    answers: Sequence[Answer]
-    recovered: Sequence[Answer]
+    answers: Answers
+    recovered: Answers
     gold: Mapping[str, Any]
     task_names: Mapping[str, str]
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evaluation.protocols.base import Answer
+from evaluation.protocols.base import Answer, Answers, joined
 from evaluation.protocols.clinseek_mm_stored import ScoredRow, counted, counted_answers, judge_free, summarise
 from ingest.readers.base import Trouble
 from ingest.summaries.comparison import EXACT, FOUR_DECIMALS, Comparison, Recomputed, Summary, numbers, read_rows
@@ -29,7 +29,7 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     if summary.rows is not None:
         rows, bad = read_rows(summary.rows, ScoredRow)
         from_rows = dict(numbers(summarise(counted(rows), form)))
-        comparison.stale = stale(rows, [*ours.answers, *ours.recovered])
+        comparison.stale = stale(rows, joined([ours.answers, ours.recovered]))
         comparison.troubles = _troubles(summary.rows.base, rows, bad, comparison.stale)
     for path, theirs in numbers(document if isinstance(document, dict) else {}):
         value = (from_answers if judge_free(path, form) else from_rows).get(path)
@@ -38,13 +38,13 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     return comparison
 
 
-def stale(rows: Iterable[ScoredRow], answers: Sequence[Answer]) -> tuple[str, ...]:
+def stale(rows: Iterable[ScoredRow], answers: Answers) -> tuple[str, ...]:
     """Ids of scored rows whose answer is none that the run has for that id, each once, in the order of the rows.
 
     In a run of several repeats it must be of the row's own repeat. (A repeat may be stated for a whole file against what
     its rows say, so the only one is not looked at.)
     """
-    several = len({answer.repeat for answer in answers}) > 1
+    several = len(answers.repeats) > 1
     known: dict[tuple[str, int], set[Any]] = defaultdict(set)
     for answer in answers:
         known[answer.item, answer.repeat if several else 1].add(taken(answer))

@@ -380,7 +380,7 @@ def test_no_rows_at_all() -> None:
 def test_no_items_at_all() -> None:
     result = EVALUATOR.evaluate([], [], SEED)
     assert {each.n for each in result.aggregates} == {0}
-    assert result.verdicts == []
+    assert not len(result.verdicts)
 
 
 def test_vectors_say_what_became_of_each_item() -> None:
