@@ -315,12 +315,13 @@ class Response(models.Model):
     """What the model gave for one item, by its place in a file. The text itself stays in the file."""
 
     pk = models.CompositePrimaryKey("run_id", "ordinal")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="responses")
+    # the primary key begins with it; a second index would cost more than the row
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="responses", db_index=False)
     ordinal = models.PositiveIntegerField(help_text="Order of reading, from 0.")
     item = models.ForeignKey(Item, on_delete=models.SET_NULL, null=True, related_name="responses")
     item_key = models.TextField(blank=True, help_text="The id as written, where the gold does not know it.")
     repeat = models.PositiveIntegerField()
-    file = models.ForeignKey(ResultFile, on_delete=models.CASCADE)
+    file = models.ForeignKey(ResultFile, on_delete=models.CASCADE, db_index=False)
     line = models.PositiveIntegerField(help_text="1-based; 0 in a JSON document.")
     offset = models.BigIntegerField(help_text="Byte offset in the unpacked stream.")
     length = models.BigIntegerField()
@@ -379,7 +380,7 @@ class Vector(models.Model):
     """
 
     pk = models.CompositePrimaryKey("evaluation_id", "repeat", "name")
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="vectors")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="vectors", db_index=False)
     repeat = models.PositiveIntegerField()
     name = models.CharField(max_length=60)
     data = models.BinaryField()
@@ -392,7 +393,7 @@ class ItemScore(models.Model):
     """The evaluator's verdict on one response (same run and ordinal)."""
 
     pk = models.CompositePrimaryKey("evaluation_id", "ordinal")
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="item_scores")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="item_scores", db_index=False)
     ordinal = models.PositiveIntegerField()
     outcome = models.PositiveSmallIntegerField(choices=[(outcome.value, outcome.name.lower()) for outcome in Outcome])
     value = models.FloatField(null=True, help_text="The headline metric; empty where the gold does not know the item.")
