@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from threading import Lock
 
 import numpy as np
@@ -20,7 +20,7 @@ _STEP = 2.0**-30
 _BLOCK = 2**18  # counts that are unpacked at a time: 2 MB as float64
 _CACHE_BYTES = 2**24
 _cache: OrderedDict[tuple[int, str, int], np.ndarray] = OrderedDict()
-_last_sizes: dict[tuple[str, int, str, int], np.ndarray] = {}
+_sizes: OrderedDict[tuple[bytes, str, int], np.ndarray] = OrderedDict()
 _cache_lock = Lock()
 
 
@@ -74,22 +74,41 @@ def _kept(clusters: int, seed: str, resamples: int) -> np.ndarray:
         return packed
 
 
-def _blocks(clusters: int, seed: str, resamples: int, dtype: np.dtype) -> Iterator[tuple[slice, np.ndarray]]:
-    """Blocks of the rows of `resample_counts` as `dtype`, drawn only once where they are small enough to be kept."""
-    if clusters * resamples > 2 * _CACHE_BYTES:
+def is_kept(clusters: int, resamples: int) -> bool:
+    """Whether the counts are small enough to be drawn once and kept."""
+    return clusters * resamples <= 2 * _CACHE_BYTES
+
+
+def blocks(clusters: int, seed: str, resamples: int, dtype: np.dtype) -> Iterator[tuple[slice, np.ndarray]]:
+    """Blocks of the rows of `resample_counts` as `dtype`, drawn only once where they are kept.
+
+    A block is overwritten by the next one: fresh memory for each would cost more than the counts.
+    """
+    if not is_kept(clusters, resamples):
         yield from ((part, block.astype(dtype)) for part, block in _drawn(clusters, seed, resamples))
         return
-    kept, rows = _kept(clusters, seed, resamples), max(1, _BLOCK // clusters)
+    kept, rows = _kept(clusters, seed, resamples), min(resamples, max(1, _BLOCK // clusters))
     half = kept.shape[1]
+    buffer, nibbles = np.empty((rows, clusters), dtype), np.empty((rows, half), np.uint8)
     for start in range(0, resamples, rows):
         part = slice(start, min(start + rows, resamples))
-        block = np.empty((part.stop - start, clusters), dtype)
+        size = part.stop - start
+        block, nibble = buffer[:size], nibbles[:size]
         if half == clusters > 1:
             block[:] = kept[part]
         else:
-            block[:, :half] = kept[part] & 15
-            block[:, half:] = kept[part, : clusters - half] >> 4
+            block[:, :half] = np.bitwise_and(kept[part], 15, out=nibble)
+            block[:, half:] = np.right_shift(kept[part], 4, out=nibble)[:, : clusters - half]
         yield part, block
+
+
+def counts_at(clusters: int, seed: str, resamples: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Some rows and columns of `resample_counts`, where they are kept: uint8 (rows, columns)."""
+    kept = _kept(clusters, seed, resamples)
+    half = kept.shape[1]
+    if half == clusters > 1:
+        return kept[rows[:, np.newaxis], columns]
+    return kept[rows[:, np.newaxis], columns % half] >> np.where(columns < half, 0, 4).astype(np.uint8) & 15
 
 
 def resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tuple[slice, np.ndarray]]:
@@ -100,8 +119,8 @@ def resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tupl
     clusters = sums.shape[1]
     whole = clusters * np.abs(sums).max() < 2**24 and bool((sums == np.rint(sums)).all())
     sums = sums.astype(np.float32 if whole else np.float64)
-    for part, block in _blocks(clusters, seed, resamples, sums.dtype):
-        yield part, sums @ block.T
+    for part, block in blocks(clusters, seed, resamples, sums.dtype):
+        yield part, (block @ sums.T).T
 
 
 def dense(clusters: np.ndarray) -> tuple[np.ndarray, int]:
@@ -114,24 +133,24 @@ def quantise(values: np.ndarray) -> np.ndarray:
     return np.rint(values / _STEP) * _STEP
 
 
-def resampled_sizes(
-    codes: np.ndarray, groups: Sequence[np.ndarray], clusters: int, seed: str, resamples: int
-) -> np.ndarray:
-    """Items of each group in each resample: float32 or float64 (groups, resamples), whole numbers.
+def resampled_sizes(weights: np.ndarray, seed: str, resamples: int) -> list[np.ndarray]:
+    """Items of each group in each resample, from its items in each cluster: whole numbers, (groups, clusters) ->
+    float32 or float64 (resamples,) each.
 
-    Runs of one split have the same groups and differ in their values alone, so the last answer is kept.
+    Runs of one split have the same groups and differ in their values alone, so the last answers are kept.
     """
-    content = hashlib.sha256(codes.tobytes())
-    for group in groups:
-        content.update(len(group).to_bytes(8, "little") + np.ascontiguousarray(group, dtype=np.int64).tobytes())
-    key = (content.hexdigest(), clusters, seed, resamples)
-    kept = _last_sizes.get(key)
-    if kept is None:
-        counts = np.array([np.bincount(codes[group], minlength=clusters) for group in groups], dtype=np.float64)
+    keys = [(hashlib.sha256(row).digest(), seed, resamples) for row in weights]
+    found = {key: _sizes[key] for key in keys if key in _sizes}
+    new = {key: row for key, row in zip(keys, weights, strict=True) if key not in found}
+    if new:
         # as float32 where the sums came so, exact for whole numbers: half the memory
-        kept = np.concatenate([part for _, part in resampled_sums(counts, seed, resamples)], axis=1)
-        kept.flags.writeable = False
-        if kept.nbytes <= _CACHE_BYTES:
-            _last_sizes.clear()
-            _last_sizes[key] = kept
-    return kept
+        counts = np.array(list(new.values()), dtype=np.float64)
+        sizes = np.concatenate([part for _, part in resampled_sums(counts, seed, resamples)], axis=1)
+        found.update((key, row.copy()) for key, row in zip(new, sizes, strict=True))
+    with _cache_lock:
+        for key in keys:
+            _sizes[key] = found[key]
+            _sizes.move_to_end(key)
+        while _sizes and sum(row.nbytes for row in _sizes.values()) > _CACHE_BYTES // 2:
+            _sizes.popitem(last=False)
+    return [found[key] for key in keys]
