@@ -145,7 +145,7 @@ def mean_intervals(
     bounds = [(math.nan, math.nan)] * len(groups)
     units, left, weights, sums, whole = [], [], [], [], []
     for index, (row, group) in enumerate(zip(rows, groups, strict=True)):
-        held = values[row, group] if len(group) else np.full(1, np.nan)
+        held = values[row][group] if len(group) else np.full(1, np.nan)
         if not ((held >= 0) & (held <= upper)).all():
             raise ValueError(f"an interval needs values, all of them in 0..{upper}")
         weight = np.bincount(codes[group], minlength=count)
@@ -153,8 +153,9 @@ def mean_intervals(
         if units[-1] < len(held) or not ((held == 0) | (held == upper)).all():
             left.append(index)
             weights.append(weight)
-            sums.append(np.bincount(codes[group], quantised[row, group], count))
-            whole.append(adds_exactly(quantised[row, group], count * float(sums[-1].max())))
+            near = quantised[row][group]
+            sums.append(np.bincount(codes[group], near, count))
+            whole.append(adds_exactly(near, count * float(sums[-1].max())))
     if left:
         split = _split([rows[index] for index in left], [groups[index] for index in left], sums, quantised, codes)
         sizes = resampled_sizes(np.array(weights), seed, resamples)

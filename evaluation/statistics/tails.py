@@ -89,11 +89,19 @@ class _Means:
         what lies further than twice that from both is on the same side of them as its estimate.
         """
         parted = np.partition(self.estimates, second)
-        upper = float(parted[second])
-        lower = float(parted[:second].max()) if first < second else upper
-        from_below = self.estimates >= lower - 2 * self.error
-        places = np.flatnonzero(from_below & (self.estimates <= upper + 2 * self.error))
-        below = len(self.estimates) - int(np.count_nonzero(from_below))
+        upper = parted[second]
+        lower = parted[:second].max() if first < second else upper
+        slack = 2 * self.error
+        # the fewer of both sides is looked at closely
+        if 2 * first < len(self.estimates):
+            places = np.flatnonzero(self.estimates <= upper + slack)
+            near = self.estimates[places] >= lower - slack
+            below = len(places) - int(np.count_nonzero(near))
+        else:
+            places = np.flatnonzero(self.estimates >= lower - slack)
+            near = self.estimates[places] <= upper + slack
+            below = len(self.estimates) - len(places)
+        places = places[near]
         means = np.sort(self._exactly(places))
         return float(means[first - below]), float(means[second - below])
 
