@@ -13,7 +13,7 @@ ROOMS = ("evaluation", "ingest", "leaderboard")  # each may import itself and th
 PURE = (
     "evaluation/benchmarks",
     "evaluation/protocols",
-    "evaluation/statistics.py",
+    "evaluation/statistics",
     "ingest/arrays.py",
     "ingest/classify.py",
     "ingest/config.py",
