@@ -2,10 +2,10 @@
 
     python -m bench.big [--gb 1.0] [--line 200] [--forms FORM ...]
 
-Writes each file into a temporary folder, ingests it with `manage.py ingest` in a process of its own and takes it away. Forms:
-`rows` (rows of 400 KB), `middle` (of 60 KB), `small` (of 2 KB), `line` (one line of `--line` MB among small ones), `array` (`rows` as one JSON
-array), `packed` (`rows` as zstd). The database is that of DATABASE_URL (a scratch SQLite file when unset); it is emptied
-between forms.
+Writes each file into a temporary folder, ingests it with `manage.py ingest` in a process of its own and takes it away.
+Forms: `rows` (rows of 400 KB), `middle` (of 60 KB), `small` (of 2 KB), `line` (one line of `--line` MB among small ones),
+`array` (`rows` as one JSON array), `packed` (`rows` as zstd). The database is that of DATABASE_URL (a scratch SQLite file
+when unset); it is emptied between forms.
 """
 
 from __future__ import annotations

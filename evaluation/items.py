@@ -182,15 +182,15 @@ def load_items(split: Split) -> SplitItems:
     links = Item.facets.through.objects.filter(item__splits=split).order_by("pk")
     fields = ("item_id", "facet__dimension", "facet__name", "facet__labelling_id")
     shared: dict[tuple[str, str], tuple[str, str]] = {}
-    for item_id, dimension, name, labelling in links.values_list(*fields).iterator():
+    for item_id, dimension, name, labelling in links.values_list(*fields).iterator(chunk_size=500):
         pair = (dimension, name)
         facets.setdefault((item_id, labelling is not None), []).append(shared.setdefault(pair, pair))
     specs: list[ItemSpec] = []
     ids: dict[str, int] = {}
-    rows: Any = SplitItem.objects.filter(split=split).order_by("position").select_related("item")
-    for row in rows.iterator():
-        item = row.item
-        ids[item.key] = item.pk
-        gold, labels = (tuple(facets.get((item.pk, own), ())) for own in (False, True))
-        specs.append(ItemSpec(item.key, item.case, item.cluster, item.gold, gold, item.scored, labels))
+    rows = SplitItem.objects.filter(split=split).order_by("position")
+    told = ("item_id", "item__key", "item__case", "item__cluster", "item__gold", "item__scored")
+    for pk, key, case, cluster, answer, scored in rows.values_list(*told).iterator(chunk_size=500):
+        ids[key] = pk
+        gold, labels = (tuple(facets.get((pk, own), ())) for own in (False, True))
+        specs.append(ItemSpec(key, case, cluster, answer, gold, scored, labels))
     return SplitItems(split, specs, ids)
