@@ -27,7 +27,7 @@ PURE = (
     "ingest/summaries",
     "ingest/walk.py",
     "leaderboard/published.py",
-    "leaderboard/tables.py",
+    "leaderboard/tables",
 )
 # The commands that show the invented sample, which is no part of the installed package.
 FIXTURE_USERS = {"leaderboard/management/commands/demo.py"}
