@@ -34,9 +34,10 @@ class Built:
     figures: tuple[Figures | None, ...]
 
 
-def build(recipe: Recipe, user: Person) -> Built:
+def build(recipe: Recipe, user: Person, base: str = "") -> Built:
     """The table of a recipe as `user` may see it. Raises RecipeError, with file, line and field, for what is not there.
 
+    `base` is where others reach this server (`https://host`), for the addresses of the boards that stand below the table.
     What a person may not see is not there: the same words for a board that does not exist and for one that is hidden.
     """
     plain = [wish for wish in recipe.columns if not wish.is_difference]
@@ -49,6 +50,8 @@ def build(recipe: Recipe, user: Person) -> Built:
     cells = {key: _cells(recipe, key, figures, columns) for key, _, _ in rows}
     _emphasise(recipe, figures, columns, cells)
     table = _table(recipe, rows, columns, cells, figures)
+    addresses = " ".join(f"{base}{board.get_absolute_url()}" for board in distinct)
+    table = replace(table, facts=(*table.facts, ("Address", addresses)))
     return Built(recipe, table, tuple(distinct), tuple(figures.get(wish.name) for wish in recipe.columns))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from evaluation import statistics
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, LanguageModel, Score, SplitItem, Vector
+from leaderboard.boards import REPORTED_TIE
 from leaderboard.models import Board, ReportedScore
 from leaderboard.recipes.recipe import ColumnWish, Recipe
 from leaderboard.standings import PARTIAL, STALE, Entry, Standing
@@ -100,14 +101,15 @@ class Figures:
 
         Recomputed figures that were heard on enough compete with each other, paired over the same resamples as on the board;
         where the values of items are not known only equal figures are tied. Reported figures compete only where nothing was
-        recomputed. A single figure is no contest.
+        recomputed, and a gap below REPORTED_TIE is a tie. A single figure is no contest.
         """
         shown = set(shown)
         rivals = {key: told for key, told in self.told.items() if key in shown and (told.ranked or self.all_reported)}
         if len(rivals) < 2:
             return [], []
         top = max(told.value for told in rivals.values())
-        best = [key for key, told in rivals.items() if told.value == top]
+        slack = REPORTED_TIE - 1e-9 if self.all_reported else 0.0
+        best = [key for key, told in rivals.items() if told.value >= top - slack]
         if self.clusters is not None and all(told.values is not None for told in rivals.values()):
             values = [told.value for told in rivals.values()]
             matrix, sizes = statistics.cluster_sums(np.array([told.values for told in rivals.values()]), self.clusters)

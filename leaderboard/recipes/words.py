@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from leaderboard.boards import REPORTED_GAP, day
+from leaderboard.boards import day
 from leaderboard.models import Board, ReportSource
 from leaderboard.recipes.recipe import ColumnWish, Recipe
 from leaderboard.scores import VARIANTS, metric_name
@@ -71,16 +71,11 @@ def _emphasis(recipe: Recipe, cells: Mapping[Any, Mapping[str, Cell]], recompute
     given = {cell.emphasis for line in cells.values() for cell in line.values()}
     out = []
     if "best" in given:
-        words = []
-        if recomputed:
-            words.append("the best of a column and all that cannot be told from it (paired, 95 %)")
-        if reported:
-            words.append("the highest of reported figures, which no test can tell apart")
+        words = ["the best of a column and all that cannot be told from it (paired, 95 %)"] if recomputed else []
+        words += ["the highest of reported figures and all less than 1.5 points below it"] if reported else []
         out.append(f"Bold: {'; '.join(words)}.")
     if "second" in given:
         out.append("Underlined: the best of the rest.")
-    if given - {""} and reported:
-        out.append(REPORTED_GAP)
     return out
 
 

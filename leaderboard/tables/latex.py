@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from leaderboard.tables.cells import NUMERIC
@@ -63,10 +64,12 @@ def cell_source(placed: Placed, line: Line) -> str:
         text = rf"\ensuremath{{\approx}}\,{text}"
     if marks := "".join([*line.signs_of(placed), placed.mark]):
         raised = rf"\textsuperscript{{{marks}}}"
-        text += raised if not numeric else rf"\rlap{{{raised}}}" if not cell.sub else raised
-    if cell.sub and numeric:
-        text += rf" {{\scriptsize {figure(cell.sub)}}}"
-    return text
+        text += rf"\rlap{{{raised}}}" if numeric else raised
+    return text + _second(cell.sub) if cell.sub and numeric else text
+
+
+def _second(text: str) -> str:
+    return rf"\hspace{{6pt}}{{\scriptsize {figure(text)}}}"
 
 
 def figure(text: str) -> str:
@@ -80,20 +83,28 @@ def _body(table: Table, label: str, float_name: str) -> str:
     lines = [rf"\begin{{{float_name}}}[tbp]", r"\centering\small"]
     caption = escape(". ".join(part.rstrip(".") for part in (table.title, table.caption) if part) + ".")
     lines.append(rf"\caption{{{caption}}}" + (rf"\label{{{label}}}" if label else ""))
+    lines.append(r"\vspace{4pt}")
     lines.append(r"\setlength{\tabcolsep}{4pt}")
     shape = "".join("r" if column.kind in NUMERIC else "l" for column in columns)
     lines += [_FIT[0], rf"\begin{{tabular}}{{@{{}}{shape}@{{}}}}", r"\toprule"]
     lines += _spans(table)
     lines.append(" & ".join(escape(column.heading) for column in columns) + rf" \\ {COLUMNS}{comment(keys)}")
     width = len(columns)
+    # digits stay below each other where only some figures have a second line
+    longest = [
+        max((row.cells[place].sub for row in table.rows), key=len) if table.rows else "" for place in table.printed
+    ]
     for section in table.sections:
         lines.append(r"\midrule")
         group = section.group
         if group.label:
             lines.append(rf"\multicolumn{{{width}}}{{@{{}}l@{{}}}}{{\textit{{{escape(group.label)}}}}} \\")
         for line in section.lines:
-            cells = " & ".join(cell_source(placed, line) for placed in line.printed)
-            lines.append(rf"{cells} \\ {ROW}{comment(json.dumps(line.row.key))}")
+            sources = [cell_source(placed, line) for placed in line.printed]
+            for at, (placed, sub) in enumerate(zip(line.printed, longest, strict=True)):
+                if sub and columns[at].kind in NUMERIC and (placed.cell.missing or not placed.cell.sub):
+                    sources[at] += rf"\phantom{{{_second(sub)}}}"
+            lines.append(rf"{' & '.join(sources)} \\ {ROW}{comment(json.dumps(line.row.key))}")
     lines += [r"\bottomrule", r"\end{tabular}", *_FIT[1:]]
     if below := _below(table):
         lines += ["", r"\vspace{4pt}", r"\begin{minipage}{\linewidth}\footnotesize\raggedright"]
@@ -120,21 +131,23 @@ def _spans(table: Table) -> list[str]:
 
 
 def _below(table: Table) -> list[str]:
-    signs = "; ".join(f"{escape(mark.sign)} {escape(mark.meaning)}" for mark in table.legend if mark.sign)
-    bands = [f"Reference: {escape(mark.meaning)}." for mark in table.legend if mark.band]
-    groups = [
+    """Three paragraphs: what signs and type mean, the footnotes, the facts."""
+    signs = "; ".join(f"{mark.sign} {mark.meaning}" for mark in table.legend if mark.sign)
+    words = [f"{signs}."] if signs else []
+    words += [f"Reference: {mark.meaning}." for mark in table.legend if mark.band]
+    words += [
         f"{group.label}: {group.note}" if group.label else group.note for group, _ in table.sections if group.note
     ]
-    notes = [rf"\textsuperscript{{{mark}}} {escape(note)}" for mark, note in table.footnotes]
-    facts = "; ".join(f"{escape(label)}: {escape(value or 'not stated')}" for label, value in table.facts)
-    return [
-        text
-        for text in (
-            signs and f"{signs}.",
-            *bands,
-            *notes,
-            *map(escape, (*groups, *table.notes)),
-            facts and f"{facts}.",
-        )
-        if text
-    ]
+    words += table.notes
+    notes = [rf"\textsuperscript{{{mark}}}\,{escape(note.rstrip('.'))}." for mark, note in table.footnotes]
+    facts = [f"{escape(label)}: {_breakable(escape(value or 'not stated'))}." for label, value in table.facts]
+    return [" ".join(texts) for texts in (list(map(escape, words)), notes, facts) if texts]
+
+
+def _breakable(source: str) -> str:
+    """Addresses may be broken behind a slash."""
+    return (
+        re.sub(r"(?<=[\w-]/)(?=[\w-])", r"\\allowbreak{}", source)
+        if "://" in source or source.startswith("/")
+        else source
+    )

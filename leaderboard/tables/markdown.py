@@ -22,7 +22,7 @@ def as_markdown(table: Table) -> bytes:
     columns = [table.columns[place] for place in table.printed]
     lines = [f"**{escape(table.title)}**", ""]
     if table.caption:
-        lines += [escape(table.caption), ""]
+        lines += [escape(table.caption.rstrip(".")) + ".", ""]
     lines.append(_line([escape(column.full_heading) for column in columns]))
     lines.append(_line(["---:" if column.kind in NUMERIC else ":---" for column in columns]))
     for section in table.sections:
