@@ -63,6 +63,8 @@ class ColumnOut(Schema):
     precision: int | None
     metric: str
     evaluator: str
+    items: str
+    over: str
     help: str
 
 
@@ -77,6 +79,8 @@ class CellOut(Schema):
     n_answered: int | None = None
     rank: int | None = None
     tie: bool = False
+    emphasis: str = ""
+    partial: bool = False
     origin: str = ""
     note: str = ""
     sub: str = ""
