@@ -17,7 +17,7 @@ import numpy as np
 from django.db import transaction
 
 from evaluation import models
-from evaluation.benchmarks import BenchmarkSpec
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.facts import insert_rows
 from evaluation.items import SplitItems
 from evaluation.models import (
@@ -53,14 +53,25 @@ def run_key(
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
+def due(run: Run) -> list[Evaluator]:
+    """Evaluators of the code, as it is now, that were not applied yet to the run with its split's present gold and labels."""
+    now = run.split.fingerprint, run.split.labels_fingerprint
+    done = {
+        (kept.evaluator.name, kept.evaluator.fingerprint)
+        for kept in run.evaluations.all()
+        if kept.current and (kept.gold_fingerprint, kept.labels_fingerprint) == now
+    }
+    evaluators = BENCHMARKS[run.split.release.benchmark.slug].evaluators
+    return [evaluator for evaluator in evaluators if (evaluator.name, evaluator.fingerprint) not in done]
+
+
 def evaluate(
-    spec: BenchmarkSpec, items: SplitItems, answers: Answers, recovered: Answers
+    evaluators: Sequence[Evaluator], items: SplitItems, answers: Answers, recovered: Answers
 ) -> list[tuple[Evaluator, Result]]:
-    """Apply every evaluator of the benchmark. The seed is the gold's fingerprint: runs of one split share resamples."""
+    """Apply each evaluator. The seed is the gold's fingerprint: runs of one split share resamples."""
     seed = items.split.fingerprint
     return [
-        (evaluator, readings.evaluate(evaluator, items.specs, answers, recovered, seed))
-        for evaluator in spec.evaluators
+        (evaluator, readings.evaluate(evaluator, items.specs, answers, recovered, seed)) for evaluator in evaluators
     ]
 
 

@@ -23,7 +23,7 @@ from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.load import due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
@@ -148,7 +148,7 @@ class RunLoader:
         run = ReadRun(chosen, stated, contents, found.items)
         run.counts = _counts(run)
         self._findings(run)
-        run.results = evaluate(run.spec, run.items, run.answers, run.recovered)
+        run.results = evaluate(run.spec.evaluators, run.items, run.answers, run.recovered)
         run.counts["task_names"] = self._notes(run)
         self._signs(run)
         run.compared = self._compare(run)
@@ -201,7 +201,7 @@ class RunLoader:
             run.split = items.split
         else:
             self.book.label(split)
-        return run if _is_evaluated(run) and self._has_same_summaries(run, chosen) else None
+        return run if not due(run) and self._has_same_summaries(run, chosen) else None
 
     def _is_same(self, seen: Seen) -> bool:
         before = self.context.previous.get(seen.path)
@@ -291,8 +291,9 @@ class RunLoader:
     @transaction.atomic
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
         """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
-        if not _is_evaluated(existing):
-            for evaluator, result in run.results:
+        wanted = due(existing)
+        for evaluator, result in run.results:
+            if evaluator in wanted:
                 store_evaluation(existing, run.items, run.contents, evaluator, result)
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
@@ -522,14 +523,3 @@ def _moment(told: Any) -> datetime.datetime | None:
         return moment and moment.replace(tzinfo=moment.tzinfo or datetime.UTC).astimezone(datetime.UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def _is_evaluated(run: Run) -> bool:
-    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels."""
-    wanted = {(e.name, e.fingerprint) for e in BENCHMARKS[run.split.release.benchmark.slug].evaluators}
-    now = run.split.fingerprint, run.split.labels_fingerprint
-    return wanted <= {
-        (kept.evaluator.name, kept.evaluator.fingerprint)
-        for kept in run.evaluations.all()
-        if kept.current and (kept.gold_fingerprint, kept.labels_fingerprint) == now
-    }

@@ -436,7 +436,9 @@ def _groups(standing: Standing) -> tuple[Group, ...]:
             f"the {words} that were asked, which are not the same for everybody.",
         ),
         Group("unranked", "", ""),
-        Group("stale", "Not ranked", "scored by earlier rules or against earlier gold: ingest again to score anew."),
+        Group(
+            "stale", "Not ranked", "scored by earlier rules or against earlier gold: `manage.py rescore` scores anew."
+        ),
         Group("reported", "Reported", " ".join(reported)),
     )
 
