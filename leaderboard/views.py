@@ -15,6 +15,7 @@ from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
 from leaderboard.findings import findings_csv, findings_page, wanted
+from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
@@ -65,6 +66,13 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         ],
     }
     return render(request, "leaderboard/board.html", context)
+
+
+@page
+def how(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug not in BENCHMARKS:
+        raise Http404
+    return render(request, "leaderboard/how.html", how_page(BENCHMARKS[slug]))
 
 
 @page

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluation.benchmarks.examples import Example
 from evaluation.protocols.base import Answer, Evaluator, ItemSpec
 
 
@@ -36,6 +37,7 @@ class BenchmarkSpec:
     item_access: str = "group"
     how_computed: str = ""
     how_not_to_read: str = ""
+    examples: tuple[Example, ...] = ()
 
     @property
     def evaluator(self) -> Evaluator | None:

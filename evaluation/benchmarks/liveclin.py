@@ -1,5 +1,6 @@
 """LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import liveclin
 
@@ -37,4 +38,5 @@ SPEC = BenchmarkSpec(
         "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "
         "questions right gets about one of three cases right."
     ),
+    examples=examples.LIVECLIN,
 )

@@ -32,6 +32,20 @@ class Outcome(IntEnum):
     def answered(self) -> bool:
         return self in (Outcome.WRONG, Outcome.RIGHT)
 
+    @property
+    def meaning(self) -> str:
+        """What it says, for a page."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Outcome.MISSING: "There is no row for the item: it was never asked, or its line is lost.",
+    Outcome.WRONG: "An answer was taken, and nothing of it is right.",
+    Outcome.RIGHT: "The answer is right; where answers have a value, it is above 0.",
+    Outcome.NO_ANSWER: "There is a row, but no answer could be taken from it.",
+    Outcome.ERROR: "The call failed or was skipped: nothing is known of the model here.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ItemSpec:

@@ -13,6 +13,15 @@ from evaluation import statistics
 from evaluation.protocols.base import Aggregate, Answer, Answers, Evaluator, ItemSpec, Result
 
 RECOVERED = {"": "recovered", "done_only": "recovered_done_only"}
+VARIANTS = {
+    "done_only": "Missing items are left out of the denominator, as the public code prints it.",
+    "recovered": "The headline with the rows that could be saved from broken lines.",
+    "recovered_done_only": "The same, missing items left out.",
+    "first_row": "Of several rows of one item in one repeat only the first; shown where it differs.",
+    "every_row": "Every row counted, twins too; shown where it differs.",
+    "per_figure": "LiveClin: a question once per figure or table, as the public summary counts.",
+    "mean_of_categories": "LLMEval-Med: the plain mean of the categories' values.",
+}
 Key = tuple[int | None, str, str, str, str]
 
 

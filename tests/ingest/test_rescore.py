@@ -90,7 +90,7 @@ def test_a_file_that_changed_is_not_scored(tree: Tree, newer_rules: None) -> Non
 
 def test_a_file_that_is_gone_is_said_so(tree: Tree, newer_rules: None) -> None:
     (tree.root / run_path("glm_4_7")).unlink()
-    with pytest.raises(CannotRescore, match="results.jsonl is not on this machine"):
+    with pytest.raises(CannotRescore, match=r"results\.jsonl is not on this machine"):
         rescore(Run.objects.get())
     assert Evaluation.objects.get().current
 

@@ -162,6 +162,7 @@ def says_nothing(name: str, *args: str, status: int = 200) -> Check:
 ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
+    "how": says_nothing("how", "ehr-bench"),
     "run": only_who_sees("run"),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
