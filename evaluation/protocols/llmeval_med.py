@@ -416,7 +416,7 @@ def flips(runs: Mapping[int, Judged], groups: Groups, clusters: np.ndarray, seed
             highest = np.where(held, said[places], -2).max(axis=0)
             lowest = np.where(held, said[places], HIGHEST + 1).min(axis=0)
             use = index[held.sum(axis=0)[index] > 1]
-            unscored = (held & (reached[places] < 0)).any(axis=0)
+            unscored = np.any(held & (reached[places] < 0), axis=0)
             rows.append(Aggregate(None, metric, "", *pair, None, len(use), len(use) - int(unscored[use].sum())))
             if len(use):
                 flipped = (highest > lowest).astype(float)
