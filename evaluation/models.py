@@ -13,7 +13,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.protocols.base import Outcome
-from evaluation.querysets import AliasQuerySet, EvaluationQuerySet, ModelQuerySet, RunQuerySet, ScoreQuerySet
+from evaluation.querysets import (
+    AliasQuerySet,
+    EvaluationQuerySet,
+    HumanRatingQuerySet,
+    ModelQuerySet,
+    RunQuerySet,
+    ScoreQuerySet,
+)
 
 
 class Benchmark(models.Model):
@@ -426,3 +433,26 @@ class Score(models.Model):
 
     def __str__(self):
         return f"{self.metric} {self.dimension} {self.facet}"
+
+
+class HumanRating(models.Model):
+    """What one person said of one answer of a run (LLMEval-Med's generated texts); item data, seen as such."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="human_ratings")
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="+")
+    rater = models.CharField(max_length=100, help_text="A name or a number, as the file gives it.")
+    safety = models.PositiveSmallIntegerField(help_text="0 or 1; the others 0 to 5.")
+    instruction_following = models.PositiveSmallIntegerField()
+    correctness = models.PositiveSmallIntegerField()
+    usefulness = models.PositiveSmallIntegerField()
+    readability = models.PositiveSmallIntegerField()
+    file = models.CharField(max_length=255, help_text="The name of the file that said so.")
+    sha256 = models.CharField(max_length=64)
+
+    objects = HumanRatingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "item", "rater"], name="one_rating_a_rater")]
+
+    def __str__(self):
+        return f"{self.rater} on {self.item_id} of {self.run_id}"

@@ -14,6 +14,7 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import ResultFile, Run, Score
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.models import Board
+from leaderboard.people import people_of
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
 
@@ -207,6 +208,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
         "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations],
+        "people": people_of(run, user),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [
             {

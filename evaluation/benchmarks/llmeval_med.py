@@ -28,6 +28,7 @@ SPEC = BenchmarkSpec(
         "difficulty": "Difficulty",
         "round": "Round",
         "score": "Judge's score",
+        "judging_runs": "Judging runs",
     },
     sizes={"full": 667},
     default_release="2025",

@@ -129,8 +129,8 @@ def mean_intervals(
     has its own. One pass over the resamples serves all.
 
     - Independent units, every value 0 or `upper` and every item of the group in a cluster of its own: Wilson.
-    - Else the percentile interval of `resampled_means`. With few clusters it is too narrow: at 95 % it holds the truth
-      about 90 times in 100 with 10 clusters, 93 with 40, 95 from 100 on (bench/coverage.py).
+    - Else the percentile interval of `resampled_means`. With few clusters, or shares near 0 or 1, it holds the truth less
+      often than it says: docs/statistics.md has where.
     - Where that has no width (one cluster, or all clusters with the same mean, as at 0 % and 100 %), the sample says
       nothing about the spread: Wilson with as many units as the group has clusters and mean / upper as the share. No
       value in 0..upper spreads more than a yes or no, so this errs on the wide side.
@@ -182,6 +182,10 @@ def _split(
     mix = np.zeros((len(groups), len(groups)), bool)
     for row in dict.fromkeys(rows):
         own = [index for index, other in enumerate(rows) if other == row]
+        if len(own) == 1:
+            mix[own, len(parts)] = True
+            parts.append(sums[own[0]])
+            continue
         member = np.zeros((len(codes), len(own)), bool)
         for column, index in enumerate(own):
             member[groups[index], column] = True

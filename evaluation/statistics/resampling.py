@@ -120,7 +120,7 @@ def resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tupl
     whole = clusters * np.abs(sums).max() < 2**24 and bool((sums == np.rint(sums)).all())
     sums = sums.astype(np.float32 if whole else np.float64)
     for part, block in blocks(clusters, seed, resamples, sums.dtype):
-        yield part, (block @ sums.T).T
+        yield part, sums @ block.T
 
 
 def dense(clusters: np.ndarray) -> tuple[np.ndarray, int]:
