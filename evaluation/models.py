@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth.models import Group
+from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
@@ -158,6 +159,18 @@ class Facet(models.Model):
         return f"{self.dimension}: {self.name}"
 
 
+DAY = RegexValidator(r"\A[12]\d{3}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?\Z", "YYYY, YYYY-MM or YYYY-MM-DD")
+DAY_HELP = "YYYY, YYYY-MM or YYYY-MM-DD, as exactly as it is known; empty: not stated."
+
+
+def is_later(day: str, other: str) -> bool | None:
+    """Whether one day or month lies after another, both as exactly as they are known; None where that cannot be told."""
+    shared = min(len(day), len(other))
+    if not shared or (day[:shared] == other[:shared] and len(day) != len(other)):
+        return None
+    return day[:shared] > other[:shared]
+
+
 class LanguageModel(models.Model):
     """A language model. One slug, any number of exact aliases; unknown names become models that are not registered."""
 
@@ -171,6 +184,18 @@ class LanguageModel(models.Model):
     name = models.CharField(max_length=500)
     organisation = models.CharField(max_length=200, blank=True)
     access = models.CharField(max_length=20, choices=Access, blank=True, default=Access.UNKNOWN)
+    family = models.CharField(max_length=100, blank=True, help_text="Models of one line: `Qwen3`.")
+    size = models.CharField(max_length=60, blank=True, help_text="Parameters as its maker gives them: `235B-A22B`.")
+    released_on = models.CharField(max_length=10, blank=True, validators=[DAY], help_text=DAY_HELP)
+    knowledge_cutoff = models.CharField(max_length=10, blank=True, validators=[DAY], help_text=DAY_HELP)
+    predecessor = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="successors",
+        help_text="The one before it.",
+    )
     registered = models.BooleanField(default=False, help_text="Known by name; else made from a name found in a tree.")
 
     objects = ModelQuerySet.as_manager()

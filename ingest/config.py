@@ -30,12 +30,11 @@ class ConfigError(strict_yaml.DocumentError):
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """A model by its friendly name. `aliases` are its other exact names; what is not stated is ""."""
+    """A model by its friendly name. `aliases` are its other exact names; `facts` holds what is stated of it."""
 
     name: str
     aliases: tuple[str, ...]
-    organisation: str
-    access: str
+    facts: dict[str, Any]
     line: int
 
 
@@ -187,6 +186,6 @@ def _entries(document: Document, section: str) -> tuple[_Entry, ...]:
 
 def _models(document: Document) -> Iterator[ModelFacts]:
     for name, facts in document.section("models").items():
-        facts = {"aliases": [], "organisation": "", "access": "", **(facts or {})}
-        facts["aliases"] = tuple(dict.fromkeys(facts["aliases"]))
-        yield ModelFacts(name, **facts, line=document.lines["models", name])
+        facts = dict(facts or {})
+        aliases = tuple(dict.fromkeys(facts.pop("aliases", ())))
+        yield ModelFacts(name, aliases, facts, document.lines["models", name])

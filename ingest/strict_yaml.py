@@ -260,7 +260,7 @@ def _in_words(error: ValidationError) -> Iterator[tuple[Place, str]]:
         if "path" in value:
             yield place, "says nothing beside its path"
     elif rule == "pattern":
-        yield place, "has '**/' more than five times"
+        yield place, schema["x-says"]
     elif rule == "minLength":
         yield place, "is empty text"
     elif rule == "maxLength":

@@ -37,6 +37,8 @@ class BenchmarkSpec:
     item_access: str = "group"
     how_computed: str = ""
     how_not_to_read: str = ""
+    # release -> the latest month from which its questions come, where its source says so
+    newest_questions: dict[str, str] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
 
     @property

@@ -38,5 +38,6 @@ SPEC = BenchmarkSpec(
         "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "
         "questions right gets about one of three cases right."
     ),
+    newest_questions={"2025_H1": "2025-06"},  # case reports of the half-year that names the release
     examples=examples.LIVECLIN,
 )
