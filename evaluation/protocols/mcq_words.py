@@ -80,7 +80,8 @@ STATED = (
 )
 # A noun alone on its line, or with a word that makes it final: the letter may follow at once.
 HEADED = (
-    rf"{ALONE}(?:final|correct|right|best|chosen) answer|^[\W_]{{0,8}}answer|{ALONE}selected (?:option|choice|answer)|{ALONE}ans\."
+    rf"{ALONE}(?:final|correct|right|best|chosen) answer|^[\W_]{{0,8}}answer|{ALONE}selected (?:option|choice|answer)"
+    rf"|{ALONE}ans\."
     r"|<(?:final_?)?answer>|<final>|richtige antwort|respuesta correcta|bonne réponse|risposta corretta|resposta correta"
 )
 # A JSON member whose name speaks of an answer.
