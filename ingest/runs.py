@@ -377,7 +377,9 @@ class RunLoader:
 
     def _notes(self, run: ReadRun) -> dict[str, str]:
         """Evaluators' notes as findings, one a kind; returns how rows spell tasks that the gold spells otherwise."""
-        kinds = Counter((code, message) for _, result in run.results for code, _, message in result.notes)
+        kinds: Counter[tuple[str, str]] = Counter()
+        for _, result in run.results:  # what several evaluators note is told once
+            kinds |= Counter((code, message) for code, _, message in result.notes)
         for (code, message), count in kinds.items():
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
@@ -395,7 +397,7 @@ class RunLoader:
     def _compare(self, run: ReadRun) -> list[Comparison]:
         ours = Recomputed(
             run.chosen.benchmark,
-            overall_scores(row for _, result in run.results for row in result.aggregates),
+            overall_scores(row for _, result in run.results[:1] for row in result.aggregates),
             run.answers,
             run.recovered,
             {spec.key: spec.gold for spec in run.items.specs},

@@ -13,6 +13,7 @@ from django.urls import reverse
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import ResultFile, Run, Score
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
+from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.models import Board
 from leaderboard.people import people_of
 from leaderboard.scores import score_tables
@@ -170,7 +171,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
     split, benchmark = run.split, run.split.release.benchmark
     spec = BENCHMARKS[benchmark.slug]
     every = sees_places(run, user)
-    evaluations = list(run.evaluations.filter(current=True).select_related("evaluator"))
+    evaluations = current_evaluations(run)
     board = (
         Board.objects.visible_to(user)
         .filter(split=split, mode=run.mode, shots=run.shots, conversation_kept=run.conversation_kept)
@@ -207,7 +208,8 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Loaded", day(run.loaded_at)),
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
-        "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations],
+        "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations[:1]],
+        "beside": set_beside(evaluations),
         "people": people_of(run, user),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [
