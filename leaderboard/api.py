@@ -22,6 +22,7 @@ from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
 from leaderboard.models import Board
 from leaderboard.runs import run_document
+from leaderboard.wishes import Wish
 
 router = Router()
 
@@ -130,6 +131,7 @@ class TableOut(Schema):
 class BoardOut(Schema):
     board: BoardFacts
     summary: str
+    chosen: list[str]
     table: TableOut
 
 
@@ -350,14 +352,18 @@ def boards(request: HttpRequest) -> Any:
 @router.get("/boards/{slug}", response=BoardOut, exclude_unset=True, url_name="board")
 @revalidated
 def board(request: HttpRequest, slug: str) -> Any:
-    """One board: the table of its page."""
+    """One board: the table of its page. The page's choices work here too: `q`, `access`, `organisation`, `family`, `size`,
+    `released` (before, after), `complete=1`, `facet=dimension:name` (repeatable), `hide` (a column, repeatable), `together=1`,
+    `sort` and `down=1`.
+    """
     found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
-    view = view_board(found, request.user)
+    view = view_board(found, request.user, Wish.read(request.GET))
     if view is None:
         raise Http404
     return {
         "board": _facts(found, view.invented),
         "summary": view.summary,
+        "chosen": view.chosen,
         "table": view.table.as_dict(),
     }
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from evaluation.statistics import mean_sd
+from leaderboard.facets import in_order, offered, restrict
 from leaderboard.models import Board, ReportedScore
 from leaderboard.standings import PARTIAL, STALE, Entry, Figure, Standing, rank, standings
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, coverage_cell, format_value
+from leaderboard.wishes import NO_WISH, Option, Select, Wish, arrange, asked_for, column_options, narrow, selects
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person
@@ -38,7 +40,10 @@ def day(moment: datetime | None) -> str:
 
 @dataclass(frozen=True)
 class BoardView:
-    """All that a board's page and JSON say. `metric` and `definition` explain the headline, `sentence` the ranking."""
+    """All that a board's page and JSON say. `metric` and `definition` explain the headline, `sentence` the ranking.
+
+    `chosen` says what the address asks for and what that hides; `choice` is what the page's form offers.
+    """
 
     board: Board
     subtitle: str
@@ -47,6 +52,8 @@ class BoardView:
     sentence: str
     invented: bool
     table: Table
+    chosen: tuple[str, ...] = ()
+    choice: Choice | None = None
 
     @property
     def summary(self) -> str:
@@ -76,13 +83,58 @@ class Card:
         return self.board.get_absolute_url()
 
 
-def view_board(board: Board, user: Person) -> BoardView | None:
-    """The board as `user` sees it; None when there is nothing on it for them."""
+@dataclass(frozen=True)
+class Choice:
+    """What the form of a board offers and what its address has chosen."""
+
+    wish: Wish
+    selects: list[Select]
+    facets: dict[str, list[str]]
+    names: dict[str, str]  # of dimensions, for people
+    columns: list[Option]
+    chosen: list[tuple[str, str]]
+    has_both: bool  # recomputed and reported figures, which may be put together
+
+    @property
+    def facet_groups(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Dimension in words -> (value in the address, label) of each facet that is not chosen yet."""
+        order = [*(dimension for dimension in self.names if dimension in self.facets), *self.facets]
+        return [
+            (
+                self.names.get(dimension, dimension),
+                [
+                    (f"{dimension}:{name}", name)
+                    for name in in_order(self.facets[dimension])
+                    if (dimension, name) not in self.wish.facets
+                ],
+            )
+            for dimension in dict.fromkeys(order)
+        ]
+
+
+def view_board(board: Board, user: Person, wish: Wish = NO_WISH) -> BoardView | None:
+    """The board as `user` sees it and `wish` asks for it; None when there is nothing on it for them."""
     standing = standings([board], user)[0]
     if not standing.entries and not standing.reported:
         return None
     rank(standing)
-    headline = standing.headline
+    headline, sentence = standing.headline, ranking_in_words(standing)
+    facets = offered(board.split)
+    wish, problems = _known(wish, facets)
+    told = []
+    offers = selects(standing, wish)
+    has_both = bool(standing.entries and standing.reported)
+    if wish.facets:
+        told.append(restrict(standing, wish.facets))
+    if hidden := narrow(standing, wish):
+        told.append(
+            f"{in_words(hidden, True)} {'row is' if hidden == 1 else 'rows are'} hidden; ranks are those of the whole board."
+        )
+    table = board_table(standing)
+    if wish.sort and wish.sort not in {column.key for column in table.columns}:
+        problems.append(f"there is no column {wish.sort[:40]!r} to sort by")
+    names = standing.spec.dimensions
+    columns = column_options(table, wish)
     evaluator = standing.spec.evaluator
     definition = headline.help or (evaluator.metrics.get(headline.metric, "") if evaluator else "")
     return BoardView(
@@ -90,10 +142,28 @@ def view_board(board: Board, user: Person) -> BoardView | None:
         board_subtitle(board),
         headline.label,
         definition[:1].lower() + definition[1:],
-        ranking_in_words(standing),
+        sentence,
         board.split.release.name == INVENTED,
-        board_table(standing),
+        arrange(table, wish),
+        (*(f"Passed over: {problem}." for problem in problems), *told),
+        Choice(wish, offers, facets, names, columns, asked_for(wish, names), has_both),
     )
+
+
+def other_boards(board: Board, user: Person) -> list[tuple[str, str]]:
+    """(name, address) of the other boards of the same release that `user` may see: other splits, modes and protocols."""
+    found = Board.objects.visible_to(user).with_benchmark().filter(split__release=board.split.release_id)
+    names = (
+        (" · ".join(part for part in (other.split.name, other.mode, _stated(other)) if part), other) for other in found
+    )
+    return [(name, other.get_absolute_url()) for name, other in names if other.pk != board.pk]
+
+
+def _known(wish: Wish, facets: dict[str, list[str]]) -> tuple[Wish, list[str]]:
+    """The wish without facets that no item of the split carries, and what to say of those."""
+    known = tuple(pair for pair in wish.facets if pair[1] in facets.get(pair[0], ()))
+    problems = [f"no question carries the facet {':'.join(pair)[:80]!r}" for pair in wish.facets if pair not in known]
+    return replace(wish, facets=known), [*wish.problems, *problems]
 
 
 def view_cards(boards: Sequence[Board], user: Person) -> list[Card]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, Run, Score
 from leaderboard.boards import small
+from leaderboard.facets import in_order
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
 
 LONG = 20  # rows from which a table is folded
@@ -219,18 +219,6 @@ def _score_column(metric: str, variant: str, evaluation: Evaluation) -> Column:
 def _same(found: dict[tuple[str, str, str], Score], metric: str, variant: str, facet: str) -> bool:
     one, other = found.get((metric, "", facet)), found.get((metric, variant, facet))
     return one is not None and other is not None and (one.value, one.n) == (other.value, other.n)
-
-
-_NUMBERED = re.compile(r"(\D*)(\d+)")
-
-
-def in_order(facets: Iterable[str]) -> list[str]:
-    """`Chapter 2` before `Chapter 14`, where all begin alike and count on; else as they come."""
-    facets = list(facets)
-    numbers = {facet: match for facet in facets if (match := _NUMBERED.match(facet))}
-    if len(numbers) < len(facets) or len({match[1] for match in numbers.values()}) != 1:
-        return facets
-    return sorted(facets, key=lambda facet: (int(numbers[facet][2]), facet))
 
 
 def _adds_up(lead: str, scores: Sequence[Score], overall: Sequence[Score]) -> str:

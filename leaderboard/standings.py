@@ -53,6 +53,8 @@ class Shown:
     reported: Figure
     of_cases: bool = False  # the headline's vector repeats a case's value on each of its items
     repeats: str = "runs"
+    # figures that are plain means of a vector over items, with what stands in for a missing one (None: left out)
+    by_item: dict[str, float | None] = field(default_factory=dict)
 
 
 _F1 = Figure("f1", "F1")
@@ -79,9 +81,14 @@ _CATEGORIES = Figure(
 )
 _CASES = Figure("case_accuracy", "Case accuracy")
 SHOWN: dict[str, Shown] = {
-    "liveclin": Shown((_CASES, Figure("question_accuracy", "Question accuracy")), _CASES, of_cases=True),
-    "ehr-bench": Shown((_F1, Figure("exact_match", "Exact match")), _F1),
-    "agent-ehr-bench": Shown((_F1, _FIVE), _FIVE),
+    "liveclin": Shown(
+        (_CASES, Figure("question_accuracy", "Question accuracy")),
+        _CASES,
+        of_cases=True,
+        by_item={"case_accuracy": 0.0, "question_accuracy": 0.0},
+    ),
+    "ehr-bench": Shown((_F1, Figure("exact_match", "Exact match")), _F1, by_item={"f1": 0.0, "exact_match": 0.0}),
+    "agent-ehr-bench": Shown((_F1, _FIVE), _FIVE, by_item={"f1": 0.0}),
     "mm-bench": Shown(
         (
             Figure("unified_f1", "Unified F1"),
@@ -89,11 +96,13 @@ SHOWN: dict[str, Shown] = {
             Figure("len2plus_f1", "Two or more items, F1"),
         ),
         _MULTIMODAL,
+        by_item={"unified_f1": 0.0},
     ),
     "llmeval-med": Shown(
         (_USABLE, _CATEGORIES, Figure("mean_score", "Mean score", unit="of 5", precision=2)),
         _CATEGORIES,
         repeats="judging runs",
+        by_item={"usability_rate": None, "mean_score": None},
     ),
 }
 
@@ -175,6 +184,11 @@ class Standing:
         return self.figures[0]
 
     @property
+    def newest_question(self) -> str:
+        """The latest month from which questions come, "" where no source says so."""
+        return self.spec.newest_questions.get(self.board.split.release.name, "")
+
+    @property
     def ranked(self) -> list[Entry]:
         return [entry for entry in self.entries if not entry.why_unranked]
 
@@ -209,7 +223,7 @@ def standings(boards: Sequence[Board], user: Person) -> list[Standing]:
         run = evaluation.run
         by_key.setdefault((run.split_id, run.mode, run.shots, run.conversation_kept), []).append(evaluation)
     scores = _scores(evaluations)
-    outcomes = _vectors(evaluations, "outcome")
+    outcomes = vectors_of(evaluations, "outcome")
     reported: dict[tuple[int, str], list[ReportedScore]] = {}
     rows = ReportedScore.objects.filter(on_board=True, split__in={board.split_id for board in boards})
     for row in rows.select_related("model", "source"):
@@ -265,7 +279,7 @@ def _scores(evaluations: Iterable[Evaluation]) -> Scores:
     return out
 
 
-def _vectors(evaluations: Iterable[Evaluation], name: str) -> dict[int, np.ndarray]:
+def vectors_of(evaluations: Iterable[Evaluation], name: str) -> dict[int, np.ndarray]:
     """evaluation -> its vector over all repeats."""
     rows = Vector.objects.filter(evaluation__in=evaluations, repeat=0, name=name)
     kind = np.uint8 if name == "outcome" else np.dtype("<f8")
@@ -385,8 +399,10 @@ Bounds = tuple[float, float] | None
 def _compute(standing: Standing, entries: Sequence[Entry]) -> tuple[list[Bounds], list[statistics.RankInterval | None]]:
     """For each entry the interval, where it has several runs, and the place, where it is ranked."""
     split = standing.board.split
-    vectors = _vectors([evaluation for entry in entries for evaluation in entry.evaluations], standing.headline.metric)
-    clusters, firsts = _clusters(split.pk, split.fingerprint, split.gold_missing)
+    vectors = vectors_of(
+        [evaluation for entry in entries for evaluation in entry.evaluations], standing.headline.metric
+    )
+    clusters, firsts = clusters_of(split.pk, split.fingerprint, split.gold_missing)
     kept = firsts if standing.shown.of_cases else np.arange(len(clusters))
     clusters = clusters[kept]
     # what is missing counts 0, as in the headline; several runs are averaged item by item
@@ -407,7 +423,7 @@ def _compute(standing: Standing, entries: Sequence[Entry]) -> tuple[list[Bounds]
 
 
 @lru_cache(16)
-def _clusters(split_id: int, fingerprint: str, gold_missing: bool) -> tuple[np.ndarray, np.ndarray]:
+def clusters_of(split_id: int, fingerprint: str, gold_missing: bool) -> tuple[np.ndarray, np.ndarray]:
     """A cluster code for each scored item in canonical order, and the index of the first item of each case."""
     codes: dict[str, int] = {}
     firsts: dict[str, int] = {}

@@ -13,13 +13,14 @@ from django.views.decorators.vary import vary_on_cookie
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
-from leaderboard.boards import view_board, view_cards
+from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.evaluators import evaluators_page
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
+from leaderboard.wishes import Wish
 
 PER_PAGE = 100
 
@@ -52,14 +53,16 @@ def home(request: HttpRequest) -> HttpResponse:
 @page
 def board(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
-    view = view_board(found, request.user)
+    view = view_board(found, request.user, Wish.read(request.GET))
     if view is None:
         raise Http404
     context = {
         "view": view,
         "table": view.table,
         "spec": BENCHMARKS[found.benchmark.slug],
-        "json_href": reverse("api:board", args=[slug]),
+        "choice": view.choice,
+        "others": other_boards(found, request.user),
+        "json_href": reverse("api:board", args=[slug]) + (view.choice.wish.address() if view.choice else ""),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),

@@ -18,7 +18,7 @@ from leaderboard.tables.cells import (
 from leaderboard.tables.difference import difference_cell, difference_column
 from leaderboard.tables.drawing import Scale, scale_for, stripes, whisker
 from leaderboard.tables.forms import FORMS, Form, render
-from leaderboard.tables.table import Table
+from leaderboard.tables.table import Sorting, Table
 
 __all__ = [
     "FORMS",
@@ -30,6 +30,7 @@ __all__ = [
     "Group",
     "Row",
     "Scale",
+    "Sorting",
     "Table",
     "coverage_cell",
     "difference_cell",

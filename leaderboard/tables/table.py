@@ -17,6 +17,13 @@ PARTIAL = "heard on too little to be ranked"
 TIED_SIGN, REPORTED_SIGN, PARTIAL_SIGN = "≈", "†", "‡"
 
 
+class Sorting(NamedTuple):
+    """How a page may be put in the order of a column: the address, and the order it is in now as `aria-sort` words it."""
+
+    href: str
+    order: str
+
+
 class Heading(NamedTuple):
     """A column with its axis and bands; `css` holds the classes of its cells, `names_row`: it names the row."""
 
@@ -25,6 +32,7 @@ class Heading(NamedTuple):
     stripes: tuple[Stripe, ...]
     names_row: bool
     css: str
+    sorting: Sorting | None = None
 
 
 class Span(NamedTuple):
@@ -79,8 +87,8 @@ class Table:
     """A table with everything that must stand beside it. `rows` are put in the order of `groups`, else left as given.
 
     `facts` are (label, value) pairs: release, split, mode, evaluator, date, licence. `notes` are sentences below the
-    table. Raises ValueError where a row has not one cell for each column, stands in an unknown group, or a key is there
-    twice.
+    table. `sorting` is one a column, or empty where the order cannot be chosen; only pages show it. Raises ValueError where
+    a row has not one cell for each column, stands in an unknown group, or a key is there twice.
     """
 
     key: str
@@ -92,6 +100,7 @@ class Table:
     bands: tuple[Band, ...] = ()
     notes: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    sorting: tuple[Sorting, ...] = ()
 
     def __post_init__(self) -> None:
         _distinct("column", (column.key for column in self.columns))
@@ -147,7 +156,10 @@ class Table:
                 "headline": place == first.get("score"),
             }
             css = " ".join(name for name, given in roles.items() if given)
-            headings.append(Heading(column, scale, stripes(bands, scale) if scale else (), place == names, css))
+            sorting = self.sorting[place] if self.sorting and self.sorting[place].href else None
+            headings.append(
+                Heading(column, scale, stripes(bands, scale) if scale else (), place == names, css, sorting)
+            )
         return tuple(headings)
 
     @property
