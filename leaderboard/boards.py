@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 INVENTED = "sample"  # the release of the sample tree
 PLAIN_MODE = "chat"  # goes without saying in a title
 REPORTED_TIE = 0.015  # a gap between two reported figures that is smaller says nothing
-REPORTED_GAP = "Gaps under 1.5 points between reported figures are to be read as ties."
+# A reported figure comes without its answers, so no test is possible: this never decides a rank.
+REPORTED_GAP = "A rule of thumb, never a test: gaps under 1.5 points between reported figures are to be read as ties."
 _NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 

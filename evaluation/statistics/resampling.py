@@ -134,8 +134,8 @@ def quantise(values: np.ndarray) -> np.ndarray:
 
 
 def resampled_sizes(weights: np.ndarray, seed: str, resamples: int) -> list[np.ndarray]:
-    """Items of each group in each resample, from its items in each cluster: whole numbers, (groups, clusters) ->
-    float32 or float64 (resamples,) each.
+    """Items of each group in each resample, from its items in each cluster: whole numbers, (groups, clusters) -> (resamples,)
+    each, uint16 where they fit.
 
     Runs of one split have the same groups and differ in their values alone, so the last answers are kept.
     """
@@ -143,14 +143,17 @@ def resampled_sizes(weights: np.ndarray, seed: str, resamples: int) -> list[np.n
     found = {key: _sizes[key] for key in keys if key in _sizes}
     new = {key: row for key, row in zip(keys, weights, strict=True) if key not in found}
     if new:
-        # as float32 where the sums came so, exact for whole numbers: half the memory
         counts = np.array(list(new.values()), dtype=np.float64)
-        sizes = np.concatenate([part for _, part in resampled_sums(counts, seed, resamples)], axis=1)
+        small = counts.shape[1] * counts.max() < 2**16
+        sizes = np.empty((len(counts), resamples), np.uint16 if small else np.float64)
+        for part, product in resampled_sums(counts, seed, resamples):
+            sizes[:, part] = product
         found.update((key, row.copy()) for key, row in zip(new, sizes, strict=True))
     with _cache_lock:
         for key in keys:
             _sizes[key] = found[key]
             _sizes.move_to_end(key)
-        while _sizes and sum(row.nbytes for row in _sizes.values()) > _CACHE_BYTES // 2:
-            _sizes.popitem(last=False)
+        held = sum(row.nbytes for row in _sizes.values())
+        while held > _CACHE_BYTES:
+            held -= _sizes.popitem(last=False)[1].nbytes
     return [found[key] for key in keys]

@@ -79,31 +79,39 @@ class _Means:
         position = tail * last
         outer = math.floor(position)
         inner = min(outer + 1, last)
-        (low, next_low), (next_high, high) = self._ordered(outer, inner), self._ordered(last - inner, last - outer)
-        return low + (position - outer) * (next_low - low), high + (position - outer) * (next_high - high)
+        lows, below = self._window(self.estimates, outer, inner)
+        highs, above = self._window(-self.estimates, outer, inner)
+        means = self._exactly(np.concatenate([lows, highs]))
+        ends = []
+        # both ends are read from their own side, so the interval of the negated means is the exact mirror image
+        for ordered, before in ((np.sort(means[: len(lows)]), below), (np.sort(means[len(lows) :])[::-1], above)):
+            end, next_end = float(ordered[outer - before]), float(ordered[inner - before])
+            ends.append(end + (position - outer) * (next_end - end))
+        return ends[0], ends[1]
 
-    def _ordered(self, first: int, second: int) -> tuple[float, float]:
-        """The exact means at two neighbouring places (or one) of their order.
+    def _window(self, estimates: np.ndarray, first: int, second: int) -> tuple[np.ndarray, int]:
+        """The places that could be the `first` or the `second` in exact order, and how many come before all of them.
 
         Every estimate is off by `error` at most, so the estimate at a place is off by no more from the mean at that place:
         what lies further than twice that from both is on the same side of them as its estimate.
         """
-        parted = np.partition(self.estimates, second)
-        upper = parted[second]
-        lower = parted[:second].max() if first < second else upper
         slack = 2 * self.error
-        # the fewer of both sides is looked at closely
-        if 2 * first < len(self.estimates):
-            places = np.flatnonzero(self.estimates <= upper + slack)
-            near = self.estimates[places] >= lower - slack
-            below = len(places) - int(np.count_nonzero(near))
-        else:
-            places = np.flatnonzero(self.estimates >= lower - slack)
-            near = self.estimates[places] <= upper + slack
-            below = len(self.estimates) - len(places)
-        places = places[near]
-        means = np.sort(self._exactly(places))
-        return float(means[first - below]), float(means[second - below])
+        # the end of the order alone is looked at, as far as every sixteenth of the estimates says that it reaches
+        some = estimates[::16]
+        reach = second // 8 + 8
+        if reach < len(some):
+            limit = np.partition(some, reach)[reach]
+            places = np.flatnonzero(estimates <= limit)
+            if len(places) > second:
+                tail = estimates[places]
+                lower, upper = _neighbours(tail, first, second)
+                if upper + slack <= limit:
+                    near = tail >= lower - slack
+                    before = len(tail) - int(np.count_nonzero(near))
+                    return places[near & (tail <= upper + slack)], before
+        lower, upper = _neighbours(estimates, first, second)
+        near = estimates >= lower - slack
+        return np.flatnonzero(near & (estimates <= upper + slack)), len(near) - int(np.count_nonzero(near))
 
     def _exactly(self, places: np.ndarray) -> np.ndarray:
         rows = places if self.filled is None else self.filled[places]
@@ -116,3 +124,9 @@ class _Means:
             for part in (rows[start : start + at_once] for start in range(0, len(rows), at_once))
         ]
         return np.concatenate(totals) / self.sizes[places]
+
+
+def _neighbours(values: np.ndarray, first: int, second: int) -> tuple[np.floating, np.floating]:
+    """The values at two neighbouring places (or one) of their order."""
+    parted = np.partition(values, second)
+    return parted[:second].max() if first < second else parted[second], parted[second]

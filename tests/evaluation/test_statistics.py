@@ -387,10 +387,10 @@ def test_the_ends_are_found_for_any_number_of_resamples(items, resamples, confid
 
 def test_sizes_are_kept_within_limits(monkeypatch):
     resampling._sizes.clear()
-    monkeypatch.setattr(resampling, "_CACHE_BYTES", 900)
+    monkeypatch.setattr(resampling, "_CACHE_BYTES", 250)
     for group in ([0, 1], [1, 2], [0, 1], [2, 3]):
         statistics.resampled_means(np.arange(4) / 4, [np.array(group)], np.arange(4), seed="s", resamples=50)
-    assert [sizes.nbytes for sizes in resampling._sizes.values()] == [200, 200]
+    assert [sizes.nbytes for sizes in resampling._sizes.values()] == [100, 100]
     resampling._sizes.clear()
 
 
