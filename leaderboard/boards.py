@@ -163,7 +163,7 @@ def other_boards(board: Board, user: Person) -> list[tuple[str, str]]:
 def _known(wish: Wish, facets: dict[str, list[str]]) -> tuple[Wish, list[str]]:
     """The wish without facets that no item of the split carries, and what to say of those."""
     known = tuple(pair for pair in wish.facets if pair[1] in facets.get(pair[0], ()))
-    problems = [f"no question carries the facet {':'.join(pair)[:80]!r}" for pair in wish.facets if pair not in known]
+    problems = [f"there is no facet {':'.join(pair)[:80]!r}" for pair in wish.facets if pair not in known]
     return replace(wish, facets=known), [*wish.problems, *problems]
 
 
@@ -337,7 +337,7 @@ def _score_column(key: str, figure: Figure, standing: Standing) -> Column:
 def _entry_row(standing: Standing, entry: Entry, columns: Sequence[Column]) -> Row:
     figures = standing.figures
     by_key = {column.key: column for column in columns}
-    value = entry.figures[figures[0]]
+    value = entry.figures.get(figures[0])
     score = by_key["score"]
     below = {"sub": _done_only(entry, score, standing)} if entry.why_unranked == PARTIAL else {}
     cells = {
@@ -358,8 +358,10 @@ def _entry_row(standing: Standing, entry: Entry, columns: Sequence[Column]) -> R
             href=entry.runs[0].get_absolute_url(),
             note=_run_note(entry),
             **below,
-        ),
-        "interval": by_key["interval"].cell(value.value, value.low, value.high),
+        )
+        if value
+        else Cell("–", note="nothing to take a mean of"),
+        "interval": by_key["interval"].cell(value.value, value.low, value.high) if value else Cell("–"),
         "repeats": _repeats_cell(entry),
         "coverage": coverage_cell(entry.answered, entry.expected, note=_coverage_note(entry)),
         "origin": _origin_cell(entry),

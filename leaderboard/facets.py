@@ -21,14 +21,9 @@ MOST_OFFERED = 100  # facets of one dimension; more make a list that nobody read
 
 
 def offered(split: Split) -> dict[str, list[str]]:
-    """Dimension -> its facets that items of the split carry, in their order of creation; dimensions with very many left out."""
-    return _offered(split.pk, split.fingerprint, split.labels_fingerprint)
-
-
-@lru_cache(64)
-def _offered(split: int, fingerprint: str, labels_fingerprint: str) -> dict[str, list[str]]:
+    """Dimension -> its facets in the split's release, in their order of creation; dimensions with very many left out."""
     found: dict[str, list[str]] = {}
-    rows = Facet.objects.filter(release__splits=split, items__splits=split).order_by("pk").distinct()
+    rows = Facet.objects.filter(release=split.release_id).order_by("pk")
     for dimension, name in rows.values_list("dimension", "name"):
         found.setdefault(dimension, []).append(name)
     return {dimension: names for dimension, names in found.items() if 1 < len(names) <= MOST_OFFERED}
