@@ -16,6 +16,7 @@ from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.models import Board
 from leaderboard.people import people_of
+from leaderboard.reliability import repeats_together
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
 
@@ -210,6 +211,9 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
         "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations[:1]],
         "beside": set_beside(evaluations),
+        "together": repeats_together(
+            run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)
+        ),
         "people": people_of(run, user),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [

@@ -35,7 +35,8 @@ SPEC = BenchmarkSpec(
     item_access="nobody",
     how_computed=(
         "Case accuracy: a case counts only when every one of its questions is right; the denominator is all expected cases. "
-        "Question accuracy: right questions of all expected questions. Failed and skipped calls count as wrong."
+        "Question accuracy: right questions of all expected questions. Failed and skipped calls count as wrong. "
+        "The official rules take the letter; beside them clinboard-mcq-1 reads the same answers as a careful reader would."
     ),
     how_not_to_read=(
         "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "

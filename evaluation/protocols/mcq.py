@@ -175,7 +175,8 @@ class _Reader:
         """The statement that stands last. A rule gives its own from the last to the first, none that begins before `since`."""
         last = None
         for rule in rules:
-            last = next(rule(last.place + 1 if last else self.start), None) or last
+            since = max(last.place + 1, last.taken.span[1] if last.taken.span else 0) if last else self.start
+            last = next(rule(since), None) or last
         return last.taken if last else None
 
     def _found(self, pattern: re.Pattern[str], keys: str, since: int) -> Iterator[re.Match[str]]:

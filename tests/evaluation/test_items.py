@@ -193,3 +193,13 @@ def test_rows_are_written_as_they_are(benchmark: Benchmark) -> None:
 def test_no_rows_are_no_error() -> None:
     insert_rows(Score, ("evaluation_id", "metric"), iter(()))
     assert not Score.objects.exists()
+
+
+def test_dimensions_new_to_the_code_are_added_to_items_that_are_there(benchmark: Benchmark) -> None:
+    """The gold is the same, so nothing else changes; a facet of a known dimension is not added again."""
+    old = store(benchmark, [replace(spec, facets=spec.facets[:1]) for spec in SPECS])
+    new = [replace(spec, facets=(*spec.facets[:1], ("later", f"of {spec.key}"))) for spec in SPECS]
+    split = store(benchmark, new)
+    assert (split.pk, split.fingerprint) == (old.pk, old.fingerprint)
+    assert load_items(split).specs == new
+    assert store(benchmark, new) and load_items(split).specs == new

@@ -22,6 +22,7 @@ def test_benchmarks_and_evaluators_are_there_after_migrate() -> None:
         ("agent-ehr-bench", "clinseek-text-2026"),
         ("mm-bench", "clinseek-mm-raw-2026"),
         ("liveclin", "liveclin-official-2026-02"),
+        ("liveclin", "clinboard-mcq-1"),
         ("llmeval-med", "llmeval-med-aggregate-2026"),
     }
 

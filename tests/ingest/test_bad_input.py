@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation import facts
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import (
     Evaluation,
     ItemScore,
@@ -67,10 +68,13 @@ def assert_whole(models: set[str]) -> None:
         rows = run.counts["rows"]
         assert Response.objects.filter(run=run).count() == rows
         assert sum(file.counts["rows"] for file in run.files.all()) == rows
-        evaluation = Evaluation.objects.get(run=run, current=True)
-        assert ItemScore.objects.filter(evaluation=evaluation).count() == rows
-        assert Score.objects.filter(evaluation=evaluation).exists()
-        assert Vector.objects.filter(evaluation=evaluation).exists()
+        evaluations = Evaluation.objects.filter(run=run, current=True)
+        evaluators = BENCHMARKS[run.split.release.benchmark.slug].evaluators
+        assert sorted(each.evaluator.name for each in evaluations) == sorted(each.name for each in evaluators)
+        for evaluation in evaluations:
+            assert ItemScore.objects.filter(evaluation=evaluation).count() == rows
+            assert Score.objects.filter(evaluation=evaluation).exists()
+            assert Vector.objects.filter(evaluation=evaluation).exists()
     kept = set(Run.objects.values_list("pk", flat=True))
     for model in (ResultFile, Response, Evaluation):
         assert set(model.objects.values_list("run_id", flat=True)) <= kept

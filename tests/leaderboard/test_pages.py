@@ -117,6 +117,7 @@ def test_the_description_of_the_api(client: Client) -> None:
         "/api/v1/boards/{slug}",
         "/api/v1/findings",
         "/api/v1/runs/{key}",
+        "/api/v1/runs/{key}/evaluators",
         "/api/v1/models",
     }
     page = client.get("/api/v1/docs").content.decode()

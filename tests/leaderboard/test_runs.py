@@ -191,6 +191,23 @@ def test_other_repeats_are_linked(tmp_path: Path, db: None) -> None:
     assert two.get_absolute_url() in page(one) and one.get_absolute_url() in page(two)
 
 
+def test_cases_right_in_all_repeats_and_in_any(tmp_path: Path, people: People) -> None:
+    """Of 8 cases run 1 has the first five right, run 2 all but the first: four in both, all in any."""
+    runs = {"alder_run1": ("alder", ["AB"] * 5 + ["AA"] * 3), "alder_run2": ("alder", ["BB"] + ["AB"] * 7)}
+    one, two = load(live_tree(tmp_path, runs))
+    for run in (one, two):
+        tiles = {label: (value, text) for label, value, text in run_page(run, AnonymousUser())["together"]}
+        assert {label: value for label, (value, _) in tiles.items()} == {
+            "Right in all": "50.0 %",
+            "Right in any": "100.0 %",
+        }
+        assert tiles["Right in all"][1].startswith("4 of 8 cases in 2 repeats")
+        assert "Right in all" in page(run)
+    Run.objects.filter(pk=two.pk).update(visibility="private", owner=people.owner)
+    assert run_page(one, AnonymousUser())["together"] == []
+    assert len(run_page(one, people.owner)["together"]) == 2
+
+
 @pytest.mark.parametrize(
     ("path", "folder", "is_inside"),
     [
