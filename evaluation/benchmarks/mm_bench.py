@@ -4,7 +4,13 @@ from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
 
-DIMENSIONS = {"task": "Task", "gold_items": "Gold items", "scope": "Scope", "source_benchmark": "Source"}
+DIMENSIONS = {
+    "aggregate": "Named aggregate",
+    "task": "Task",
+    "gold_items": "Gold items",
+    "scope": "Scope",
+    "source_benchmark": "Source",
+}
 EVALUATOR = ClinSeekMMRaw(tuple(DIMENSIONS))
 
 SPEC = BenchmarkSpec(
