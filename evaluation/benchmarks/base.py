@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from evaluation.protocols.base import Answer, Evaluator, ItemSpec
+from evaluation.protocols.encoder import Encoder
+
+
+class StoredEvaluator(Evaluator, Protocol):
+    """Counts what a scorer left beside a run: `over` gives the evaluator of the run that the rows are of."""
+
+    def over(self, rows: Sequence[Any], basis: Any) -> Evaluator: ...
+
+
+class OptionalEvaluator(Evaluator, Protocol):
+    """Needs what is not always there. `missing` says in words what that is; it is empty where nothing is missing."""
+
+    @property
+    def missing(self) -> str: ...
+
+    @property
+    def encoder(self) -> Encoder: ...
+
+    def using(self, encoder: Encoder) -> Evaluator:
+        """The same evaluator with another way to its vectors, such as one that keeps them."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +37,8 @@ class BenchmarkSpec:
     value for a row that cannot be read. `read` takes the answer out of a row; `comparable` gives the form in which two
     answers to one question are the same or not. `sizes` maps a split to its published number of expected items: another number in
     the gold is a warning, never an error. `unit` is the word for what is resampled and counted as independent.
+    `evaluators` are applied to every run, the first is the one that the board shows; `stored_evaluator` only to runs with
+    scored rows beside them, `optional_evaluators` only on demand.
     """
 
     slug: str
@@ -28,6 +50,8 @@ class BenchmarkSpec:
     read: Callable[[Any], Answer]
     comparable: Callable[[Answer], Hashable]
     evaluators: tuple[Evaluator, ...] = ()
+    stored_evaluator: StoredEvaluator | None = None
+    optional_evaluators: tuple[OptionalEvaluator, ...] = ()
     dimensions: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     default_release: str = ""
@@ -41,3 +65,8 @@ class BenchmarkSpec:
     def evaluator(self) -> Evaluator | None:
         """The evaluator that the board shows; None while a benchmark has none."""
         return self.evaluators[0] if self.evaluators else None
+
+    def named(self, name: str) -> Evaluator | None:
+        """The evaluator of that name, of whatever kind."""
+        own = (*self.evaluators, *([self.stored_evaluator] if self.stored_evaluator else []), *self.optional_evaluators)
+        return next((evaluator for evaluator in own if evaluator.name == name), None)

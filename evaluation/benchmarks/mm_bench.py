@@ -3,6 +3,7 @@
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
+from evaluation.protocols.clinseek_mm_verdicts import ClinSeekMMStored
 
 DIMENSIONS = {
     "aggregate": "Named aggregate",
@@ -23,6 +24,7 @@ SPEC = BenchmarkSpec(
     read=EVALUATOR.read,
     comparable=lambda answer: clinseek_mm.prediction_set(answer.prediction),
     evaluators=(EVALUATOR,),
+    stored_evaluator=ClinSeekMMStored(tuple(DIMENSIONS)),
     dimensions=DIMENSIONS,
     sizes={"full2703": 2695},
     default_release="v1",

@@ -93,9 +93,14 @@ class Row(Protocol):
     that its own gold has one name; `incomplete` that no answer could be read in it.
     """
 
-    index: int
-    single: bool
-    values: Values
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def single(self) -> bool: ...
+
+    @property
+    def values(self) -> Values: ...
 
     @property
     def item(self) -> str: ...
