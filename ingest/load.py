@@ -176,6 +176,7 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
         evaluator=kept,
         gold_fingerprint=items.split.fingerprint,
         labels_fingerprint=items.split.labels_fingerprint,
+        basis=basis_of(evaluator),
     )
     insert_rows(
         ItemScore,
@@ -215,6 +216,12 @@ def store_evaluation(run: Run, items: SplitItems, rows: Sequence[Row], evaluator
         ((evaluation.pk, *asdict(row).values()) for row in result.aggregates),
     )
     return evaluation
+
+
+def basis_of(evaluator: Any) -> dict[str, Any]:
+    """What an evaluation of stored verdicts rests on; empty for every other."""
+    basis = getattr(evaluator, "basis", None)
+    return basis.as_json() if basis is not None else {}
 
 
 def _vector_rows(evaluation_id: int, result: Result) -> Iterator[tuple]:

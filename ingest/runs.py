@@ -16,14 +16,14 @@ from django.utils.dateparse import parse_datetime
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
-from evaluation.models import LanguageModel, ModelAlias, Run
+from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run, Split
 from evaluation.protocols.base import Result
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.load import basis_of, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
@@ -31,7 +31,7 @@ from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
 from ingest.signs import Signs
 from ingest.splits import ItemBook
-from ingest.summaries import Comparison, Recomputed, Summaries, Summary, overall_scores
+from ingest.summaries import Comparison, Recomputed, Summaries, Summary, mm, overall_scores
 
 Results = list[tuple[Any, Result]]
 # Every repeat has scores and intervals of its own; no study repeats a run so often.
@@ -148,6 +148,7 @@ class RunLoader:
         run.counts["task_names"] = self._notes(run)
         self._signs(run)
         run.compared = self._compare(run)
+        run.results += _by_stored_verdicts(run)
         self._load(run)
         return ""
 
@@ -197,7 +198,8 @@ class RunLoader:
             run.split = items.split
         else:
             self.book.label(split)
-        return run if _is_evaluated(run) and self._has_same_summaries(run, chosen) else None
+        verdicts = any(one.rows for one in self.summaries.of(chosen) if one.form.split("_md")[0] in mm.FORMS)
+        return run if _is_evaluated(run, verdicts) and self._has_same_summaries(run, chosen) else None
 
     def _is_same(self, seen: Seen) -> bool:
         before = self.context.previous.get(seen.path)
@@ -287,9 +289,15 @@ class RunLoader:
     @transaction.atomic
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
         """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
-        if not _is_evaluated(existing):
-            for evaluator, result in run.results:
+        kept = [
+            _mark(evaluation) for evaluation in existing.evaluations.select_related("evaluator") if evaluation.current
+        ]
+        for evaluator, result in run.results:
+            mark = (evaluator.name, evaluator.fingerprint, *_now(run.items.split), basis_of(evaluator))
+            if mark not in kept:
                 store_evaluation(existing, run.items, run.rows, evaluator, result)
+        if (stored := run.spec.stored_evaluator) and stored.name not in {own.name for own, _ in run.results}:
+            existing.evaluations.filter(evaluator__name=stored.name).update(current=False)
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
         existing.counts = run.counts
@@ -525,12 +533,34 @@ def _moment(told: Any) -> datetime.datetime | None:
         return None
 
 
-def _is_evaluated(run: Run) -> bool:
-    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels."""
-    wanted = {(e.name, e.fingerprint) for e in BENCHMARKS[run.split.release.benchmark.slug].evaluators}
-    now = run.split.fingerprint, run.split.labels_fingerprint
-    return wanted <= {
-        (kept.evaluator.name, kept.evaluator.fingerprint)
-        for kept in run.evaluations.all()
-        if kept.current and (kept.gold_fingerprint, kept.labels_fingerprint) == now
-    }
+def _by_stored_verdicts(run: ReadRun) -> Results:
+    """The figures that a scorer's rows beside the run give, where there are any."""
+    stored, scored = run.spec.stored_evaluator, mm.newest_form(run.compared)
+    if stored is None or scored is None:
+        return []
+    evaluator = stored.over(scored.rows, scored.basis)
+    answers = [row.answer for row in run.rows]
+    return [(evaluator, evaluator.evaluate(run.items.specs, answers, run.items.split.fingerprint))]
+
+
+def _now(split: Split) -> tuple[str, str]:
+    return split.fingerprint, split.labels_fingerprint
+
+
+def _mark(kept: Evaluation) -> tuple[Any, ...]:
+    """By which an evaluation is told to be the one that would be made now."""
+    own = kept.evaluator
+    return own.name, own.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis
+
+
+def _is_evaluated(run: Run, verdicts: bool) -> bool:
+    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels.
+
+    `verdicts`: also the one of stored verdicts.
+    """
+    spec = BENCHMARKS[run.split.release.benchmark.slug]
+    wanted = {(evaluator.name, evaluator.fingerprint) for evaluator in spec.evaluators}
+    if spec.stored_evaluator and verdicts:
+        wanted.add((spec.stored_evaluator.name, spec.stored_evaluator.fingerprint))
+    now = _now(run.split)
+    return wanted <= {_mark(kept)[:2] for kept in run.evaluations.all() if kept.current and _mark(kept)[2:4] == now}

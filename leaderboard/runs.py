@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.models import ResultFile, Run, Score
+from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.models import Board
 from leaderboard.scores import score_tables
@@ -40,6 +40,7 @@ STATED = {
     "liveclin_version": "Version of the official code",
 }
 NOT_FOR_ALL = {"image_mode": {"liveclin", "mm-bench"}, "judge": {"llmeval-med"}, "liveclin_version": {"liveclin"}}
+MOST_STALE = 50  # ids that a page names
 _ABSOLUTE = re.compile(r"(?<![\w.\])>])/(?:[^\s/:'\",;]+/)+[^\s:'\",;]*")
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 
@@ -169,7 +170,9 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
     split, benchmark = run.split, run.split.release.benchmark
     spec = BENCHMARKS[benchmark.slug]
     every = sees_places(run, user)
-    evaluations = list(run.evaluations.filter(current=True).select_related("evaluator"))
+    evaluations = list(run.evaluations.filter(current=True).select_related("evaluator").order_by("pk"))
+    order = [evaluator.name for evaluator in spec.evaluators]
+    evaluations.sort(key=lambda own: order.index(own.evaluator.name) if own.evaluator.name in order else len(order))
     board = (
         Board.objects.visible_to(user)
         .filter(split=split, mode=run.mode, shots=run.shots, conversation_kept=run.conversation_kept)
@@ -206,7 +209,10 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Loaded", day(run.loaded_at)),
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
-        "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations],
+        "evaluations": [
+            (evaluation, score_tables(run, evaluation, spec), _rests_on(evaluation.basis)) for evaluation in evaluations
+        ],
+        "absent": absent_evaluators(spec, evaluations),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [
             {
@@ -234,6 +240,24 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             (f"Run {run.key}", ""),
         ],
     }
+
+
+def _rests_on(basis: dict[str, Any]) -> dict[str, Any]:
+    """What stored verdicts rest on, in words; empty for any other evaluation."""
+    if not basis:
+        return {}
+    strings = "its strings mapped to a vocabulary" if basis["mapped"] else "its strings as they were given"
+    return {**basis, "strings": strings, "stale": basis["stale"][:MOST_STALE], "n_stale": len(basis["stale"])}
+
+
+def absent_evaluators(spec: BenchmarkSpec, evaluations: Sequence[Evaluation]) -> list[tuple[str, str]]:
+    """(name, why) of the evaluators on demand that were not applied to the run."""
+    applied = {evaluation.evaluator.name for evaluation in evaluations}
+    return [
+        (evaluator.name, evaluator.missing or "not applied to this run yet")
+        for evaluator in spec.optional_evaluators
+        if evaluator.name not in applied
+    ]
 
 
 def _stated(run: Run) -> dict[str, Any]:

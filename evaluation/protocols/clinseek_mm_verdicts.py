@@ -20,23 +20,31 @@ COMPLETE_ONLY = "complete_only"
 _VECTORS = METRICS[: len(VALUES)]
 
 
-def mapped(metric: str) -> str:
-    """The name of a metric over mapped strings: `unified_f1` -> `unified_mapped_f1`."""
-    return metric.replace("_", "_mapped_", 1)
+def raw(metric: str) -> str:
+    """The scorer's name of a metric over strings as they were given, where its file maps them."""
+    return f"{metric}_raw"
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What an evaluation of stored verdicts rests on: a row file, and the ids whose rows were scored from another answer."""
+    """What an evaluation of stored verdicts rests on: a row file, whether its strings were mapped to a vocabulary, and the
+    ids whose rows were scored from another answer than the run holds.
+    """
 
     path: str
     sha256: str
     form: str
     rows: int
+    mapped: bool
     stale: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, object]:
-        return {"path": self.path, "sha256": self.sha256, "form": self.form, "rows": self.rows, "stale": [*self.stale]}
+        names = ("path", "sha256", "form", "rows", "mapped")
+        return {name: getattr(self, name) for name in names} | {"stale": [*self.stale]}
+
+
+def is_mapped(rows: Sequence[ScoredRow]) -> bool:
+    return any(row.prediction_strs_mapped is not None for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +77,9 @@ class ClinSeekMMStored:
     Nothing is judged, mapped or compared with the gold here. `done_only` counts every row of the file, an incomplete one as
     0, as the public scorer prints; `complete_only` leaves incomplete rows out of the figures for one and for several gold
     items, as the old re-scorer does. Variant "" is over the items with gold: an item without a scored row counts 0, of
-    several rows of one repeat the first counts, over several repeats an item has the mean of its own. Figures over mapped
-    strings have names of their own and are there only where the file holds such strings. A row that was scored from another
+    several rows of one repeat the first counts, over several repeats an item has the mean of its own. Sets are those of
+    the mapped strings where the file holds such, and figures named raw those of the strings as given, as the scorer prints
+    both; `basis` says which it is. A row that was scored from another
     answer than the run holds counts with what it was scored from; which ones these are stands in `basis`.
     """
 
@@ -79,14 +88,14 @@ class ClinSeekMMStored:
     metrics = (
         MEANINGS
         | {
-            "unified_f1": "Mean over all questions: set F1 of the strings as given where gold has several items, the stored "
+            "unified_f1": "Mean over all questions: set F1 of the stored strings where gold has several items, the stored "
             "verdict of the judge where it has one.",
             "len1_accuracy": "Share of questions with one gold item that the stored verdict of the judge calls right.",
         }
         | {
-            mapped(
+            raw(
                 metric
-            ): f"As {metric}, with the set values of the strings as the scorer mapped them to its vocabulary."
+            ): f"As {metric}, by the strings as given; only where {metric} is by strings mapped to a vocabulary."
             for metric in METRICS
             if metric != "len1_accuracy"
         }
@@ -94,7 +103,8 @@ class ClinSeekMMStored:
     description = (
         "Rests on stored verdicts: what a judge, and where its file says so an encoder, once decided, counted once more and "
         "judged by nobody here. One gold item: the stored verdict; without one the row is wrong. Two or more: sets of the "
-        "stored strings, and in figures named mapped of the stored mapped strings. A question without a scored row counts 0. "
+        "stored mapped strings, or of the strings as given where none were mapped (and in figures named raw). A question "
+        "without a scored row counts 0. "
         "Variant done_only counts every row of the file, complete_only those with a readable answer."
     )
 
@@ -119,13 +129,11 @@ class ClinSeekMMStored:
         """Figures of the scored rows; the verdicts are those on `answers`, MISSING where none was scored."""
         ready = Prepared(items, self.dimensions)
         rows = self._rows(ready, answers)
-        has_mapped = any(row.prediction_strs_mapped is not None for row in self.rows)
         vectors, aggregates = _figures(ready, rows, seed)
-        if has_mapped:
-            own = [replace(row, values=row.row.values) for row in rows]
-            more, figures = _figures(ready, own, seed)
-            vectors |= {(repeat, mapped(name)): values for (repeat, name), values in more.items() if name != "outcome"}
-            aggregates += [replace(one, metric=mapped(one.metric)) for one in figures if one.metric != "len1_accuracy"]
+        if is_mapped(self.rows):
+            more, figures = _figures(ready, [replace(row, values=row.row.raw) for row in rows], seed)
+            vectors |= {(repeat, raw(name)): values for (repeat, name), values in more.items() if name != "outcome"}
+            aggregates += [replace(one, metric=raw(one.metric)) for one in figures if one.metric != "len1_accuracy"]
         return Result(_verdicts(rows, answers), vectors, aggregates)
 
     def _rows(self, ready: Prepared, answers: Sequence[Answer]) -> list[_Row]:
@@ -138,7 +146,7 @@ class ClinSeekMMStored:
                 ready.place.get(scored.item, -1),
                 only or scored.repeat,
                 row,
-                row.raw,
+                row.values,
                 _outcome(scored, row),
             )
             for scored, row in zip(self.rows, counted(self.rows), strict=True)

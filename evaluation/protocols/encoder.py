@@ -106,7 +106,8 @@ def forward(weights: dict[str, np.ndarray], ids: np.ndarray) -> np.ndarray:
     """(texts, length) token ids -> (texts, WIDTH) unit vectors; every token counts."""
 
     def linear(x: np.ndarray, name: str) -> np.ndarray:
-        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+        flat = x.reshape(-1, x.shape[-1])  # one large product, not one a text
+        return (flat @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]).reshape(*x.shape[:-1], -1)
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:
         centred = x - x.mean(-1, keepdims=True)

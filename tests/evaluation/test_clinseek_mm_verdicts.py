@@ -15,17 +15,19 @@ from evaluation.protocols.base import Answer, Outcome
 from evaluation.protocols.clinseek_mm import mm_items, read
 from evaluation.protocols.clinseek_mm_means import METRICS
 from evaluation.protocols.clinseek_mm_stored import ScoredRow
-from evaluation.protocols.clinseek_mm_verdicts import Basis, ClinSeekMMStored, mapped
+from evaluation.protocols.clinseek_mm_verdicts import Basis, ClinSeekMMStored, raw
 from evaluation.protocols.clinseek_rows import from_dict
 from tests.evaluation.test_clinseek_mm_raw import PACK, gold_row, row, table
 from tests.ingest.trees import Row
 
 FIVE = ("f1", "precision", "recall", "accuracy", "subset_match")
-BASIS = Basis("scored.jsonl", "0" * 64, "old_summary", 0)
+BASIS = Basis("scored.jsonl", "0" * 64, "old_summary", 0, False)
 Figures = dict[tuple[str, str, str, str], tuple[float, int]]
 
 
-def scored(gold: Row, *answers: str, verdict: bool | None = None, to: list[str] | None = None, **fields: Any) -> ScoredRow:
+def scored(
+    gold: Row, *answers: str, verdict: bool | None = None, to: list[str] | None = None, **fields: Any
+) -> ScoredRow:
     """A scored row; `to`: the strings that its answers were mapped to."""
     names = [entry["name"] for entry in gold["label"]]
     return ScoredRow(
@@ -75,11 +77,9 @@ def figures_of(form: str, summary: dict[str, Any]) -> Figures:
     if form != "old_summary":
         blocks.append(("unified", "done_only", summary["per_task_unified"]))
     for kind, variant, per_task in blocks:
-        # the old form maps nothing; the integrated one gives both
-        names = [("", "")] if form == "old_summary" else [("", "mapped")] + ([("_raw", "")] if both else [])
-        for suffix, which in names:
+        for suffix in ("", "_raw") if both else ("",):
             for name in FIVE:
-                metric = mapped(f"{kind}_{name}") if which else f"{kind}_{name}"
+                metric = f"{kind}_{name}{suffix}"
                 if f"{kind}_{name}{suffix}" in summary:
                     found[metric, variant, "overall", ""] = summary[f"{kind}_{name}{suffix}"], summary[f"{kind}_count"]
                 for task, entry in per_task.items():
@@ -98,7 +98,10 @@ def test_every_stored_summary_of_the_pack_comes_out_of_its_rows(pack: Path) -> N
         if "summary" not in stored or not names:
             continue
         lines = (pack / names[0]).read_text().splitlines()
-        rows = [ScoredRow(**{k: v for k, v in json.loads(line).items() if k in ScoredRow.__struct_fields__}) for line in lines]
+        rows = [
+            ScoredRow(**{k: v for k, v in json.loads(line).items() if k in ScoredRow.__struct_fields__})
+            for line in lines
+        ]
         assert SPEC.stored_evaluator is not None
         ours = table(SPEC.stored_evaluator.over(rows, BASIS).evaluate(items, [], "seed").aggregates)
         files += 1
@@ -107,7 +110,7 @@ def test_every_stored_summary_of_the_pack_comes_out_of_its_rows(pack: Path) -> N
             assert (own.value or 0.0, own.n) == (pytest.approx(value, abs=1e-9), n), (names[0], place)
             compared += 1
         if stored["form"] == "old_summary":
-            assert not [place for place in ours if "_mapped_" in place[1]]
+            assert not [place for place in ours if place[1].endswith("_raw")]
     assert files == 10 and compared > 600
 
 
@@ -127,21 +130,21 @@ def test_the_verdict_decides_and_no_comparison_with_gold() -> None:
     assert value(result, "len1_accuracy") == (0.5, 2)
 
 
-def test_mapped_and_unmapped_figures_stand_apart() -> None:
+def test_figures_of_mapped_strings_and_of_those_given_stand_apart() -> None:
     rows = [scored(B, "alpha", "bet", to=["Alpha", "Beta"]), scored(A, "x", verdict=True)]
     result = result_of([A, B], rows)
-    assert value(result, "len2plus_f1") == (0.5, 1)
-    assert value(result, "len2plus_mapped_f1") == (1.0, 1)
-    assert value(result, "unified_f1") == (0.75, 2)
-    assert value(result, "unified_mapped_f1") == (1.0, 2)
-    assert not {one.metric for one in result.aggregates} - {*METRICS, *map(mapped, METRICS)}
-    assert (1, "unified_mapped_f1") in result.vectors
+    assert value(result, "len2plus_f1") == (1.0, 1)
+    assert value(result, "len2plus_f1_raw") == (0.5, 1)
+    assert value(result, "unified_f1") == (1.0, 2)
+    assert value(result, "unified_f1_raw") == (0.75, 2)
+    assert {one.metric for one in result.aggregates} == {*METRICS, *map(raw, METRICS)} - {"len1_accuracy_raw"}
+    assert result.vectors[1, "unified_f1_raw"].tolist() == [1.0, 0.5]
 
 
-def test_without_mapped_strings_there_is_no_mapped_figure() -> None:
+def test_without_mapped_strings_there_is_one_figure() -> None:
     result = result_of([B], [scored(B, "alpha", "bet")])
     assert {one.metric for one in result.aggregates} == {*METRICS}
-    assert not [name for _, name in result.vectors if "mapped" in name]
+    assert not [name for _, name in result.vectors if name.endswith("_raw")]
 
 
 def test_a_question_without_a_scored_row_counts_zero_in_the_headline_alone() -> None:
