@@ -4,6 +4,8 @@ from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
 from evaluation.protocols.clinseek_mm_verdicts import ClinSeekMMStored
+from evaluation.protocols.clinseek_mm_vocab import ClinSeekMMSummaryVocab, ClinSeekMMVocab
+from evaluation.protocols.encoder import MiniLM
 
 DIMENSIONS = {
     "aggregate": "Named aggregate",
@@ -12,6 +14,7 @@ DIMENSIONS = {
     "scope": "Scope",
     "source_benchmark": "Source",
 }
+ENCODER = MiniLM()
 EVALUATOR = ClinSeekMMRaw(tuple(DIMENSIONS))
 
 SPEC = BenchmarkSpec(
@@ -25,6 +28,10 @@ SPEC = BenchmarkSpec(
     comparable=lambda answer: clinseek_mm.prediction_set(answer.prediction),
     evaluators=(EVALUATOR,),
     stored_evaluator=ClinSeekMMStored(tuple(DIMENSIONS)),
+    optional_evaluators=(
+        ClinSeekMMVocab(tuple(DIMENSIONS), ENCODER),
+        ClinSeekMMSummaryVocab(tuple(DIMENSIONS), ENCODER),
+    ),
     dimensions=DIMENSIONS,
     sizes={"full2703": 2695},
     default_release="v1",

@@ -68,6 +68,7 @@ class ClinSeekMMRaw:
     """
 
     name = "clinseek-mm-raw-2026"
+    drops_incomplete = False  # from the done_only figures for one and for several gold items
     headline = HEADLINE
     metrics = MEANINGS | {
         "unified_f1": "Mean over all questions: set F1 where gold has several items, 1 or 0 by the strict rule where it has one.",
@@ -93,7 +94,7 @@ class ClinSeekMMRaw:
 
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
         ready = self._prepare(items)
-        compare = self._comparison(answers)
+        compare = self._comparison(items, answers)
         verdicts, counted, left_out, notes = [], [], [], []
         task_names: dict[str, str] = {}
         for answer in answers:
@@ -132,10 +133,14 @@ class ClinSeekMMRaw:
         for number in over:
             table = np.array([vectors[number or 0, metric] for metric in METRICS[: len(VALUES)]])
             official = [row for row in counted if number in (None, row.answer.repeat)]
-            aggregates += ready.aggregates(table, vectors[number or 0, "outcome"], official, number, seed)
+            found = ready.aggregates(table, vectors[number or 0, "outcome"], official, number, seed)
+            if self.drops_incomplete:
+                found = [row for row in found if row.variant == "" or row.metric.startswith("unified")]
+                found += ready.over_complete(official, number, seed)
+            aggregates += found
         return Result(verdicts, vectors, aggregates, notes, task_names)
 
-    def _comparison(self, answers: Sequence[Answer]) -> Callable[[Gold, Answer], Values]:
+    def _comparison(self, items: Sequence[ItemSpec], answers: Sequence[Answer]) -> Callable[[Gold, Answer], Values]:
         """How an answer is compared with a gold; other evaluators look at all answers first."""
         return Gold.values
 
