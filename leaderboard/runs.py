@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
+from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.models import Board
 from leaderboard.scores import score_tables
@@ -213,6 +214,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             (evaluation, score_tables(run, evaluation, spec), _rests_on(evaluation.basis)) for evaluation in evaluations
         ],
         "absent": absent_evaluators(spec, evaluations),
+        "published": published_beside(run, evaluations),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [
             {

@@ -11,11 +11,13 @@ from django.core.management import call_command
 from django.test import Client
 
 from evaluation.models import Evaluation, Run
-from leaderboard.models import Board
+from leaderboard.beside import published_beside
+from leaderboard.models import Board, ReportedScore
 from tests.ingest.test_summaries import FULL, SCORED, gold_rows, mm_tree, results, write_scores
 from tests.ingest.trees import called, ingest
 
 NAME = "clinseek-mm-stored-2026"
+FACETS = ("phenotype_ccs", "overall_multimodal_989")
 FOLDER = f"{SCORED}/glm_4_7"
 
 
@@ -86,6 +88,10 @@ def test_the_pages_show_the_strict_figure_first_and_what_the_stored_one_rests_on
     )
     assert "<code>clinseek-mm-vocab-2026</code> (" in text
 
+    # published figures rest on a judge: their place is that of stored verdicts, and empty without fine tasks
+    assert "Published beside recomputed" in text and "overall_multimodal_989" in text
+    assert "The fine task is in no gold" in text
+
     board = Board.objects.get(split__name="full2703", mode="agentic", split__release__name="v1")
     text = page(board.get_absolute_url())
     assert "clinseek-mm-raw-2026" in text and NAME not in text.split('id="how"')[0]
@@ -94,6 +100,25 @@ def test_the_pages_show_the_strict_figure_first_and_what_the_stored_one_rests_on
     )
     assert f"{headline.value * 100:.1f}" in text
     assert "F1, 989 questions" in text and "62.6" in text  # the published figure has a column of its own
+
+
+@pytest.mark.django_db
+def test_with_fine_tasks_the_published_figures_have_ours_beside_them(tmp_path: Path) -> None:
+    call_command("load_published", verbosity=0)
+    tree = mm_tree(tmp_path)
+    scored = write_scores(tree, FOLDER, results(gold_rows(), 0))
+    labels = [f"{gold['qid']},fine_task,phenotype_ccs" for gold in gold_rows()[:6]]
+    (tmp_path / "fine.csv").write_text("\n".join(["item,dimension,facet", *labels, ""]))
+    ingest(tree, "--labels", f"mm-bench={tmp_path / 'fine.csv'}")
+    by_item = {row["qid"]: row["f1"] for row in scored}
+    wanted = sum(by_item.get(gold["qid"], 0.0) for gold in gold_rows()[:6]) / 6
+    run = Run.objects.get()
+    rows = {row.what: row for row in published_beside(run, list(run.evaluations.filter(current=True)))}
+    both = [rows[f"F1, {name}"] for name in FACETS]
+    assert [(row.ours, row.evaluator) for row in both] == [(f"{wanted * 100:.1f}", NAME)] * 2
+    published = [ReportedScore.objects.get(model=run.model, mode="agentic", facet=f).value for f in FACETS]
+    assert [row.difference.replace("−", "-") for row in both] == [f"{(wanted - one) * 100:+.1f}" for one in published]
+    assert rows["F1, mortality_24h"].ours == "–" and "labels file" in rows["F1, mortality_24h"].why
 
 
 @pytest.mark.django_db
