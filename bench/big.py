@@ -2,10 +2,10 @@
 
     python -m bench.big [--gb 1.0] [--line 200] [--forms FORM ...]
 
-Writes each file into a temporary folder, ingests it with `manage.py ingest` in a process of its own and takes it away. Forms:
-`rows` (rows of 400 KB), `small` (rows of 2 KB), `line` (one line of `--line` MB among small ones), `array` (`rows` as one JSON
-array), `packed` (`rows` as zstd). The database is that of DATABASE_URL (a scratch SQLite file when unset); it is emptied
-between forms.
+Writes each file into a temporary folder, ingests it with `manage.py ingest` in a process of its own and takes it away.
+Forms: `rows` (rows of 400 KB), `middle` (of 60 KB), `small` (of 2 KB), `line` (one line of `--line` MB among small ones),
+`array` (`rows` as one JSON array), `packed` (`rows` as zstd). The database is that of DATABASE_URL (a scratch SQLite file
+when unset); it is emptied between forms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import zstandard
 from bench.ingest import empty, prepare, row, write_tree
 from bench.memory import bound_mb, measure
 
-FORMS = ("rows", "small", "line", "array", "packed")
+FORMS = ("rows", "middle", "small", "line", "array", "packed")
 ITEMS = 2703
 
 
@@ -44,7 +44,7 @@ def rows_of(count: int, size: int) -> Iterator[bytes]:
 def write(form: str, folder: Path, size: int, line: int) -> None:
     """The results file of a form, of about `size` bytes."""
     folder.mkdir(parents=True)
-    per_row = 2_000 if form in ("small", "line") else 400_000
+    per_row = {"small": 2_000, "line": 2_000, "middle": 60_000}.get(form, 400_000)
     rows = rows_of(ITEMS if form == "line" else max(1, size // per_row), per_row)
     if form == "array":
         with (folder / "results.json").open("wb") as out:

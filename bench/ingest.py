@@ -13,13 +13,12 @@ import argparse
 import json
 import os
 import random
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
+
+from bench.memory import bound_mb, measure
 
 TASKS = [f"task_{number:02d}" for number in range(45)]
 
@@ -105,12 +104,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=2703)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--memory", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if options.memory:
-        return measure_memory(options.memory)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.setdefault("DATABASE_URL", f"sqlite:///{scratch}/bench.sqlite3")
         prepare()
@@ -122,16 +118,13 @@ def main() -> None:
                 rounds.append((yardstick(root), one_ingest(root)))
                 empty()
             base, whole = (statistics.median(column) for column in zip(*rounds, strict=True))
-            peak = subprocess.run(
-                [sys.executable, "-m", "bench.ingest", "--memory", str(root)],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+            told = measure(root / "results", root / "gold")
+            empty()
             rate = runs * options.rows / whole
             print(
                 f"{name}: ingest {whole:.2f} s ({rate:,.0f} rows/s), orjson alone {base:.2f} s, ratio {whole / base:.2f}; "
-                f"{peak.stdout.strip()}"
+                f"peak {told['peak']:.0f} MB of {bound_mb(told['longest']):.0f} MB allowed, {told['base']:.0f} MB of it before "
+                "the first file"
             )
 
 
@@ -141,16 +134,6 @@ def prepare() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
-
-
-def measure_memory(root: Path) -> None:
-    prepare()
-    empty()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    one_ingest(root)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    empty()
-    print(f"peak {peak:.0f} MB, {before:.0f} MB of it before the first file")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ HTTPS = env.bool("HTTPS", default=not DEBUG)
 _UNSAFE_KEY = "unsafe-development-key"
 SECRET_KEY = env("SECRET_KEY", default=_UNSAFE_KEY)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+# Where others reach this server (https://host), for addresses in files; empty: paths only.
+ADDRESS = env("ADDRESS", default="").rstrip("/")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 if not DEBUG and SECRET_KEY == _UNSAFE_KEY:
     raise ImproperlyConfigured("DEBUG is off and SECRET_KEY is not set: set SECRET_KEY to a long random text.")
@@ -75,7 +77,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         transaction_mode="IMMEDIATE",
         timeout=30,
-        init_command="PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-20000;",
+        init_command="PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8000;",
     )
 elif not TESTING:
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = True

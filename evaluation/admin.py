@@ -81,8 +81,9 @@ class TargetForm(forms.Form):
 
 @admin.register(LanguageModel)
 class LanguageModelAdmin(admin.ModelAdmin):
-    list_display = ("name", "slug", "organisation", "access", "registered", "merged_into")
-    list_filter = ("registered", "access")
+    list_display = ("name", "slug", "organisation", "family", "access", "released_on", "registered", "merged_into")
+    list_filter = ("registered", "access", "family")
+    autocomplete_fields = ("predecessor",)
     list_select_related = ("merge__target",)
     search_fields = ("name", "slug", "aliases__name")
     inlines = (AliasInline,)

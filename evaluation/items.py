@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from reprlib import repr as short
 from typing import Any
 
@@ -119,7 +119,7 @@ def store_split(
     rankable: bool,
     gold_missing: bool = False,
 ) -> Split:
-    """Write a split's items once. The same gold again changes nothing.
+    """Write a split's items once. The same gold again changes nothing, but that dimensions new to the code are added.
 
     The items of a split that was made from scored files take the gold when it comes; they stay the same rows, so that
     responses keep theirs. Raises what `check_split` raises.
@@ -129,6 +129,7 @@ def store_split(
     split, made = Split.objects.get_or_create(release=release, name=split_name)
     fingerprint = gold_fingerprint(specs)
     if not made and split.fingerprint == fingerprint and split.gold_missing == gold_missing:
+        _add_dimensions(release, specs)
         return split
     known = _known(release, specs)
     keys = {item.key for item, _ in known}
@@ -162,6 +163,22 @@ def _write_items(
             )
             for spec in new[start : start + 500]
         )
+    _link_facets(release, linked)
+    ids = dict(release.items.values_list("key", "pk"))
+    split_rows = [(split.pk, ids[spec.key], position) for position, spec in enumerate(specs)]
+    SplitItem.objects.filter(split=split).delete()
+    insert_rows(SplitItem, ("split_id", "item_id", "position"), split_rows)
+
+
+def _add_dimensions(release: Release, specs: Sequence[ItemSpec]) -> None:
+    """Facets of dimensions that the code did not have when the release was loaded."""
+    have = set(release.facets.filter(labelling=None).values_list("dimension", flat=True))
+    new = {dimension for spec in specs for dimension, _ in spec.facets} - have
+    if new:
+        _link_facets(release, [replace(s, facets=tuple(pair for pair in s.facets if pair[0] in new)) for s in specs])
+
+
+def _link_facets(release: Release, linked: Sequence[ItemSpec]) -> None:
     wanted = {pair for spec in linked for pair in spec.facets}
     release.labellings.filter(dimension__in={dimension for dimension, _ in wanted}).delete()  # gold goes first
     have = {(facet.dimension, facet.name): facet.pk for facet in release.facets.all()}
@@ -171,9 +188,6 @@ def _write_items(
     ids = dict(release.items.values_list("key", "pk"))
     links = [(ids[spec.key], have[pair]) for spec in linked for pair in dict.fromkeys(spec.facets)]
     insert_rows(Item.facets.through, ("item_id", "facet_id"), links)
-    split_rows = [(split.pk, ids[spec.key], position) for position, spec in enumerate(specs)]
-    SplitItem.objects.filter(split=split).delete()
-    insert_rows(SplitItem, ("split_id", "item_id", "position"), split_rows)
 
 
 def load_items(split: Split) -> SplitItems:
@@ -182,15 +196,15 @@ def load_items(split: Split) -> SplitItems:
     links = Item.facets.through.objects.filter(item__splits=split).order_by("pk")
     fields = ("item_id", "facet__dimension", "facet__name", "facet__labelling_id")
     shared: dict[tuple[str, str], tuple[str, str]] = {}
-    for item_id, dimension, name, labelling in links.values_list(*fields).iterator():
+    for item_id, dimension, name, labelling in links.values_list(*fields).iterator(chunk_size=500):
         pair = (dimension, name)
         facets.setdefault((item_id, labelling is not None), []).append(shared.setdefault(pair, pair))
     specs: list[ItemSpec] = []
     ids: dict[str, int] = {}
-    rows: Any = SplitItem.objects.filter(split=split).order_by("position").select_related("item")
-    for row in rows.iterator():
-        item = row.item
-        ids[item.key] = item.pk
-        gold, labels = (tuple(facets.get((item.pk, own), ())) for own in (False, True))
-        specs.append(ItemSpec(item.key, item.case, item.cluster, item.gold, gold, item.scored, labels))
+    rows = SplitItem.objects.filter(split=split).order_by("position")
+    told = ("item_id", "item__key", "item__case", "item__cluster", "item__gold", "item__scored")
+    for pk, key, case, cluster, answer, scored in rows.values_list(*told).iterator(chunk_size=500):
+        ids[key] = pk
+        gold, labels = (tuple(facets.get((pk, own), ())) for own in (False, True))
+        specs.append(ItemSpec(key, case, cluster, answer, gold, scored, labels))
     return SplitItems(split, specs, ids)

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth.models import Group
+from django.core.validators import RegexValidator
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.protocols.base import Outcome
-from evaluation.querysets import AliasQuerySet, EvaluationQuerySet, ModelQuerySet, RunQuerySet, ScoreQuerySet
+from evaluation.querysets import (
+    AliasQuerySet,
+    EvaluationQuerySet,
+    HumanRatingQuerySet,
+    ModelQuerySet,
+    RunQuerySet,
+    ScoreQuerySet,
+)
 
 
 class Benchmark(models.Model):
@@ -151,6 +159,18 @@ class Facet(models.Model):
         return f"{self.dimension}: {self.name}"
 
 
+DAY = RegexValidator(r"\A[12]\d{3}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?\Z", "YYYY, YYYY-MM or YYYY-MM-DD")
+DAY_HELP = "YYYY, YYYY-MM or YYYY-MM-DD, as exactly as it is known; empty: not stated."
+
+
+def is_later(day: str, other: str) -> bool | None:
+    """Whether one day or month lies after another, both as exactly as they are known; None where that cannot be told."""
+    shared = min(len(day), len(other))
+    if not shared or (day[:shared] == other[:shared] and len(day) != len(other)):
+        return None
+    return day[:shared] > other[:shared]
+
+
 class LanguageModel(models.Model):
     """A language model. One slug, any number of exact aliases; unknown names become models that are not registered."""
 
@@ -164,6 +184,18 @@ class LanguageModel(models.Model):
     name = models.CharField(max_length=500)
     organisation = models.CharField(max_length=200, blank=True)
     access = models.CharField(max_length=20, choices=Access, blank=True, default=Access.UNKNOWN)
+    family = models.CharField(max_length=100, blank=True, help_text="Models of one line: `Qwen3`.")
+    size = models.CharField(max_length=60, blank=True, help_text="Parameters as its maker gives them: `235B-A22B`.")
+    released_on = models.CharField(max_length=10, blank=True, validators=[DAY], help_text=DAY_HELP)
+    knowledge_cutoff = models.CharField(max_length=10, blank=True, validators=[DAY], help_text=DAY_HELP)
+    predecessor = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="successors",
+        help_text="The one before it.",
+    )
     registered = models.BooleanField(default=False, help_text="Known by name; else made from a name found in a tree.")
 
     objects = ModelQuerySet.as_manager()
@@ -315,12 +347,13 @@ class Response(models.Model):
     """What the model gave for one item, by its place in a file. The text itself stays in the file."""
 
     pk = models.CompositePrimaryKey("run_id", "ordinal")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="responses")
+    # the primary key begins with it; a second index would cost more than the row
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="responses", db_index=False)
     ordinal = models.PositiveIntegerField(help_text="Order of reading, from 0.")
     item = models.ForeignKey(Item, on_delete=models.SET_NULL, null=True, related_name="responses")
     item_key = models.TextField(blank=True, help_text="The id as written, where the gold does not know it.")
     repeat = models.PositiveIntegerField()
-    file = models.ForeignKey(ResultFile, on_delete=models.CASCADE)
+    file = models.ForeignKey(ResultFile, on_delete=models.CASCADE, db_index=False)
     line = models.PositiveIntegerField(help_text="1-based; 0 in a JSON document.")
     offset = models.BigIntegerField(help_text="Byte offset in the unpacked stream.")
     length = models.BigIntegerField()
@@ -394,7 +427,7 @@ class Vector(models.Model):
     """
 
     pk = models.CompositePrimaryKey("evaluation_id", "repeat", "name")
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="vectors")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="vectors", db_index=False)
     repeat = models.PositiveIntegerField()
     name = models.CharField(max_length=60)
     data = models.BinaryField()
@@ -407,7 +440,7 @@ class ItemScore(models.Model):
     """The evaluator's verdict on one response (same run and ordinal)."""
 
     pk = models.CompositePrimaryKey("evaluation_id", "ordinal")
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="item_scores")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="item_scores", db_index=False)
     ordinal = models.PositiveIntegerField()
     outcome = models.PositiveSmallIntegerField(choices=[(outcome.value, outcome.name.lower()) for outcome in Outcome])
     value = models.FloatField(null=True, help_text="The headline metric; empty where the gold does not know the item.")
@@ -440,3 +473,26 @@ class Score(models.Model):
 
     def __str__(self):
         return f"{self.metric} {self.dimension} {self.facet}"
+
+
+class HumanRating(models.Model):
+    """What one person said of one answer of a run (LLMEval-Med's generated texts); item data, seen as such."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="human_ratings")
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="+")
+    rater = models.CharField(max_length=100, help_text="A name or a number, as the file gives it.")
+    safety = models.PositiveSmallIntegerField(help_text="0 or 1; the others 0 to 5.")
+    instruction_following = models.PositiveSmallIntegerField()
+    correctness = models.PositiveSmallIntegerField()
+    usefulness = models.PositiveSmallIntegerField()
+    readability = models.PositiveSmallIntegerField()
+    file = models.CharField(max_length=255, help_text="The name of the file that said so.")
+    sha256 = models.CharField(max_length=64)
+
+    objects = HumanRatingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "item", "rater"], name="one_rating_a_rater")]
+
+    def __str__(self):
+        return f"{self.rater} on {self.item_id} of {self.run_id}"

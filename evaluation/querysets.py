@@ -33,6 +33,19 @@ def run_gate(user: Person, prefix: str = "") -> Q:
     return gate
 
 
+def item_gate(user: Person, prefix: str = "") -> Q:
+    """The condition under which `user` may see what derives from single items of a benchmark, reached by `prefix`.
+
+    As the benchmark says (`item_access`): nobody, its data-access group, whoever has signed in, or everybody. Board staff are
+    no exception: what a licence or patients forbid, a role does not allow.
+    """
+    gate = Q(**{f"{prefix}item_access": "public"})
+    if user.is_authenticated and user.is_active:
+        gate |= Q(**{f"{prefix}item_access": "members"})
+        gate |= Q(**{f"{prefix}item_access": "group", f"{prefix}data_group__in": user.groups.values("pk")})
+    return gate
+
+
 class RunQuerySet(models.QuerySet):
     def visible_to(self, user: Person) -> RunQuerySet:
         return self.filter(run_gate(user))
@@ -52,6 +65,12 @@ class EvaluationQuerySet(models.QuerySet):
 class ScoreQuerySet(models.QuerySet):
     def visible_to(self, user: Person) -> ScoreQuerySet:
         return self.filter(run_gate(user, "evaluation__run__"))
+
+
+class HumanRatingQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> HumanRatingQuerySet:
+        """Ratings of runs that a person may see, where the benchmark shows them its items."""
+        return self.filter(run_gate(user, "run__"), item_gate(user, "item__release__benchmark__"))
 
 
 class ModelQuerySet(models.QuerySet):

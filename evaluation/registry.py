@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from django.db import transaction
 from django.utils.text import slugify
@@ -93,13 +94,12 @@ def model_slug(name: str) -> str:
 def register_model(
     name: str,
     *,
-    access: str = "",
-    organisation: str = "",
     aliases: Iterable[tuple[str, str]] = (),
     registered: bool = True,
     why: str = "",
+    **facts: Any,
 ) -> LanguageModel:
-    """The model of that exact name, made when there is none. Existing facts are never overwritten by empty ones.
+    """The model of that exact name, made when there is none. `facts` are fields of a model; those it has already stay.
 
     A model into which the named one was merged keeps its own facts. An alias of a model that is not registered and has no
     other name is merged, for the reason `why`; any other stays with the model that has it.
@@ -113,16 +113,12 @@ def register_model(
         model = LanguageModel.objects.create(
             slug=slug if n == 1 else f"{slug}-{n}",
             name=name,
-            access=access,
-            organisation=organisation,
             registered=registered,
+            **facts,
         )
         ModelAlias.objects.create(model=model, kind=ModelAlias.Kind.NAME, name=name)
-    changed = {
-        field: value
-        for field, value in (("access", access), ("organisation", organisation), ("registered", registered))
-        if value and not getattr(model, field)
-    }
+    facts["registered"] = registered
+    changed = {field: value for field, value in facts.items() if value and not getattr(model, field)}
     if changed and not ModelMerge.objects.filter(source__name=name).exists():
         LanguageModel.objects.filter(pk=model.pk).update(**changed)
         model.refresh_from_db()

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
-from evaluation.admin import ReadOnly
+from evaluation.admin import ReadOnly, RunAdmin
+from evaluation.benchmarks import BENCHMARKS
+from evaluation.models import Run
 from ingest.models import Finding, Pass, Source, SourceFile, SourcePlace, StoredSummary
+from ingest.rescore import CannotRescore, rescore
+
+# A page waits for them; more is work for `manage.py rescore`.
+MOST_AT_ONCE = 50
+
+
+@admin.action(description="Score again with the rules and gold of now", permissions=["change"])
+def score_again(model_admin: RunAdmin, request: HttpRequest, queryset: QuerySet[Run]) -> None:
+    """A new evaluation beside the old one for each chosen run, also where nothing is due."""
+    if queryset.count() > MOST_AT_ONCE:
+        text = f"Choose at most {MOST_AT_ONCE} runs here; `manage.py rescore` scores any number."
+        model_admin.message_user(request, text, messages.ERROR)
+        return
+    for run in queryset.select_related("split__release__benchmark"):
+        try:
+            made = rescore(run, BENCHMARKS[run.split.release.benchmark.slug].evaluators)
+        except CannotRescore as error:
+            model_admin.message_user(request, f"{run.key} {run}: {error}.", messages.ERROR)
+            continue
+        names = ", ".join(evaluation.evaluator.name for evaluation in made)
+        model_admin.log_change(request, run, f"Scored again by {names}")
+        model_admin.message_user(request, f"{run.key} {run}: scored again by {names}.", messages.SUCCESS)
+
+
+RunAdmin.actions = [score_again]  # type: ignore[misc]
 
 
 class PlaceInline(admin.TabularInline):

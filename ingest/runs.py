@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import functools
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -16,14 +16,14 @@ from django.utils.dateparse import parse_datetime
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
-from evaluation.models import Evaluation, LanguageModel, ModelAlias, Run, Split
-from evaluation.protocols.base import Result
+from evaluation.models import LanguageModel, ModelAlias, Run
+from evaluation.protocols.base import Answers, Evaluator, Result, joined
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import basis_of, evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
@@ -38,7 +38,7 @@ Results = list[tuple[Any, Result]]
 MOST_REPEATS = 100
 
 
-@dataclass(slots=True)
+@dataclass
 class ReadRun:
     """A run as it was read, before anything of it is written."""
 
@@ -46,23 +46,27 @@ class ReadRun:
     stated: Stated
     contents: list[FileContent]
     items: SplitItems
-    counts: dict[str, Any]
+    counts: dict[str, Any] = field(default_factory=dict)
     results: Results = field(default_factory=list)
     compared: list[Comparison] = field(default_factory=list)
+    stored: Results = field(default_factory=list)
 
     @property
     def spec(self) -> BenchmarkSpec:
         return BENCHMARKS[self.chosen.benchmark]
 
-    @property
-    def rows(self) -> list:
-        """All rows in the order of their evaluation: recovered ones last."""
-        rows = [row for content in self.contents for row in content.rows]
-        return rows + [row for content in self.contents for row in content.recovered]
+    @cached_property
+    def answers(self) -> Answers:
+        """Those of all files, in their order."""
+        return joined([content.rows.answers for content in self.contents])
+
+    @cached_property
+    def recovered(self) -> Answers:
+        return joined([content.recovered.answers for content in self.contents])
 
     @property
     def repeats(self) -> list[int]:
-        return sorted({row.answer.repeat for row in self.rows}) or [1]
+        return sorted({*self.answers.repeats, *self.recovered.repeats}) or [1]
 
 
 class RunLoader:
@@ -132,7 +136,7 @@ class RunLoader:
         if not any(content.rows for content in contents):
             report.find("error", "no_rows", chosen.path, "not one row that could be loaded: the file is left alone")
             return "unknown_form"
-        repeats = len({row.answer.repeat for content in contents for row in content.rows})
+        repeats = len({repeat for content in contents for repeat in content.rows.answers.repeats})
         if repeats > MOST_REPEATS:
             text = (
                 f"the rows carry {repeats} different values of run_index: is that a number of rows? Nothing was loaded"
@@ -142,13 +146,14 @@ class RunLoader:
         found = self.book.items(chosen, release, contents)
         if found.items is None:
             return found.reason
-        run = ReadRun(chosen, stated, contents, found.items, _counts(chosen, contents, found.items))
+        run = ReadRun(chosen, stated, contents, found.items)
+        run.counts = _counts(run)
         self._findings(run)
-        run.results = evaluate(run.spec, run.items, run.rows)
+        run.results = evaluate(run.spec.evaluators, run.items, run.answers, run.recovered)
         run.counts["task_names"] = self._notes(run)
         self._signs(run)
         run.compared = self._compare(run)
-        run.results += _by_stored_verdicts(run)
+        run.stored = _by_stored_verdicts(run)
         self._load(run)
         return ""
 
@@ -170,7 +175,7 @@ class RunLoader:
             self.context.options.progress(self._done, self._total, seen.path)
 
         read = readers.for_benchmark(chosen.benchmark)
-        return read(seen.entry, index, repeat, BENCHMARKS[chosen.benchmark].read, progress)
+        return read(seen.entry, repeat, BENCHMARKS[chosen.benchmark].read, progress)
 
     def _unchanged(self, chosen: Chosen, release: str, stated: Stated) -> Run | None:
         """The run that these files already are, told by stat alone; None when anything could have changed."""
@@ -198,8 +203,14 @@ class RunLoader:
             run.split = items.split
         else:
             self.book.label(split)
-        verdicts = any(one.rows for one in self.summaries.of(chosen) if one.form.split("_md")[0] in mm.FORMS)
-        return run if _is_evaluated(run, verdicts) and self._has_same_summaries(run, chosen) else None
+        now = not due(run) and not self._stored_is_due(run, chosen)
+        return run if now and self._has_same_summaries(run, chosen) else None
+
+    def _stored_is_due(self, run: Run, chosen: Chosen) -> bool:
+        """Whether scored rows lie beside the run that the evaluator of now has not counted against the gold of now."""
+        stored = BENCHMARKS[chosen.benchmark].stored_evaluator
+        rows = any(one.rows for one in self.summaries.of(chosen) if one.form.removesuffix(mm.MARKDOWN_ONLY) in mm.FORMS)
+        return stored is not None and rows and _mark(run, stored)[:-1] not in [mark[:-1] for mark in _marks(run)]
 
     def _is_same(self, seen: Seen) -> bool:
         before = self.context.previous.get(seen.path)
@@ -230,9 +241,9 @@ class RunLoader:
         run.counts["model_known"] = known
         if len(run.contents) > 1:
             run.counts["files"] = {
-                content.entry.path: _file_counts(content, items, run.spec) for content in run.contents
+                content.entry.path: _file_counts(run, [content], content.rows.answers) for content in run.contents
             }
-        hashes = [(sorted({row.answer.repeat for row in content.rows}), content.sha256) for content in run.contents]
+        hashes = [(content.rows.answers.repeats, content.sha256) for content in run.contents]
         key = run_key(items.split, chosen.mode, model_name, hashes, chosen.archived)
         existing = Run.objects.filter(key=key).first()
         replaced = self._replaced(chosen, key)
@@ -245,7 +256,7 @@ class RunLoader:
                     self._keep(run, existing, replaced)
                 else:
                     existing = self._new_run(run, model, model_name, key, replaced)
-                    load_run(existing, run.contents, run.rows, items, run.results, run.compared, replaced)
+                    load_run(existing, run.contents, items, [*run.results, *run.stored], run.compared, replaced)
                     loaded = run.counts["rows"]
                 self._note_files(chosen, existing)
             self.context.report.rows_loaded += loaded
@@ -289,15 +300,16 @@ class RunLoader:
     @transaction.atomic
     def _keep(self, run: ReadRun, existing: Run, replaced: Run | None) -> None:
         """The same bytes again: the run that is there becomes live again, and is evaluated with the gold of now."""
-        kept = [
-            _mark(evaluation) for evaluation in existing.evaluations.select_related("evaluator") if evaluation.current
-        ]
+        wanted = due(existing)
         for evaluator, result in run.results:
-            mark = (evaluator.name, evaluator.fingerprint, *_now(run.items.split), basis_of(evaluator))
-            if mark not in kept:
-                store_evaluation(existing, run.items, run.rows, evaluator, result)
-        if (stored := run.spec.stored_evaluator) and stored.name not in {own.name for own, _ in run.results}:
-            existing.evaluations.filter(evaluator__name=stored.name).update(current=False)
+            if evaluator in wanted:
+                store_evaluation(existing, run.items, run.contents, evaluator, result)
+        kept = _marks(existing)
+        for evaluator, result in run.stored:
+            if _mark(existing, evaluator) not in kept:
+                store_evaluation(existing, run.items, run.contents, evaluator, result)
+        if run.spec.stored_evaluator and not run.stored:
+            existing.evaluations.filter(evaluator__name=run.spec.stored_evaluator.name).update(current=False)
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
         existing.counts = run.counts
@@ -380,7 +392,9 @@ class RunLoader:
 
     def _notes(self, run: ReadRun) -> dict[str, str]:
         """Evaluators' notes as findings, one a kind; returns how rows spell tasks that the gold spells otherwise."""
-        kinds = Counter((code, message) for _, result in run.results for code, _, message in result.notes)
+        kinds: Counter[tuple[str, str]] = Counter()
+        for _, result in run.results:  # what several evaluators note is told once
+            kinds |= Counter((code, message) for code, _, message in result.notes)
         for (code, message), count in kinds.items():
             times = f"{count} rows: " if count > 1 else ""
             self.context.report.find("warning", code, run.chosen.path, times + message)
@@ -389,7 +403,7 @@ class RunLoader:
     def _signs(self, run: ReadRun) -> None:
         """Signs of trouble in the rows of all files together, one finding a kind."""
         signs = sum((content.signs for content in run.contents), Signs())
-        found = {row.answer.item for content in run.contents for row in content.rows}
+        found = set(run.answers.ids)
         for severity, code, message in signs.findings(
             run.chosen.mode, run.items.specs, found, run.counts["task_names"]
         ):
@@ -398,9 +412,9 @@ class RunLoader:
     def _compare(self, run: ReadRun) -> list[Comparison]:
         ours = Recomputed(
             run.chosen.benchmark,
-            overall_scores(row for _, result in run.results for row in result.aggregates),
-            [row.answer for row in run.rows if not row.recovered],
-            [row.answer for row in run.rows if row.recovered],
+            overall_scores(row for _, result in run.results[:1] for row in result.aggregates),
+            run.answers,
+            run.recovered,
             {spec.key: spec.gold for spec in run.items.specs},
             run.counts["task_names"],
         )
@@ -427,7 +441,7 @@ class RunLoader:
                     chosen=run.chosen,
                     release=run.items.split.release.name,
                     model_name=model_name,
-                    repeats=sorted({row.answer.repeat for row in content.rows}) or [1],
+                    repeats=content.rows.answers.repeats or [1],
                     path=content.entry.path,
                     physical=content.entry.physical,
                     state=state,
@@ -437,7 +451,7 @@ class RunLoader:
                 )
             )
 
-    @functools.cached_property
+    @cached_property
     def _known_runs(self) -> set[int]:
         """Runs of the tree whose model is registered by now: a name stated in this very pass counts too."""
         runs = Run.objects.filter(pk__in=self.context.runs, model__registered=True)
@@ -478,31 +492,26 @@ class RunLoader:
         self._note_summaries(chosen)
 
 
-def _counts(chosen: Chosen, contents: Sequence[FileContent], items: SplitItems) -> dict[str, Any]:
+def _counts(run: ReadRun) -> dict[str, Any]:
     """The documented counts of a run, over all its files."""
-    spec = BENCHMARKS[chosen.benchmark]
-    whole = FileContent(contents[0].entry, [row for content in contents for row in content.rows])
-    whole.recovered = [row for content in contents for row in content.recovered]
-    whole.parsed = sum(content.parsed for content in contents)
-    whole.malformed = sum(content.malformed for content in contents)
     return {
-        **_file_counts(whole, items, spec),
-        "expected_items": sum(item.scored for item in items.specs),
-        "rankable": items.split.rankable,
+        **_file_counts(run, run.contents, run.answers),
+        "expected_items": sum(item.scored for item in run.items.specs),
+        "rankable": run.items.split.rankable,
     }
 
 
-def _file_counts(content: FileContent, items: SplitItems, spec: BenchmarkSpec) -> dict[str, int]:
-    found = {row.answer.item for row in content.rows}
-    same, conflicting = duplicate_counts(content.rows, spec.comparable)
+def _file_counts(run: ReadRun, contents: Sequence[FileContent], answers: Answers) -> dict[str, int]:
+    found = set(answers.ids)
+    same, conflicting = duplicate_counts(answers, run.spec.comparable)
     return {
-        "rows": len(content.rows),
-        "parsed": content.parsed,
-        "malformed": content.malformed,
-        "recovered": len(content.recovered),
+        "rows": len(answers),
+        "parsed": sum(content.parsed for content in contents),
+        "malformed": sum(content.malformed for content in contents),
+        "recovered": sum(len(content.recovered) for content in contents),
         "unique_items": len(found),
-        "missing": sum(item.scored and item.key not in found for item in items.specs),
-        "extra": len(found - items.ids.keys()),
+        "missing": sum(item.scored and item.key not in found for item in run.items.specs),
+        "extra": len(found - run.items.ids.keys()),
         "duplicates_same": same,
         "duplicates_conflicting": conflicting,
     }
@@ -539,28 +548,19 @@ def _by_stored_verdicts(run: ReadRun) -> Results:
     if stored is None or scored is None:
         return []
     evaluator = stored.over(scored.rows, scored.basis)
-    answers = [row.answer for row in run.rows]
+    answers = joined([run.answers, run.recovered])
     return [(evaluator, evaluator.evaluate(run.items.specs, answers, run.items.split.fingerprint))]
 
 
-def _now(split: Split) -> tuple[str, str]:
-    return split.fingerprint, split.labels_fingerprint
-
-
-def _mark(kept: Evaluation) -> tuple[Any, ...]:
+def _mark(run: Run, evaluator: Evaluator) -> tuple[Any, ...]:
     """By which an evaluation is told to be the one that would be made now."""
-    own = kept.evaluator
-    return own.name, own.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis
+    split = run.split
+    return evaluator.name, evaluator.fingerprint, split.fingerprint, split.labels_fingerprint, basis_of(evaluator)
 
 
-def _is_evaluated(run: Run, verdicts: bool) -> bool:
-    """Whether every evaluator of the code, as it is now, has been applied to the run with the split's present gold and labels.
-
-    `verdicts`: also the one of stored verdicts.
-    """
-    spec = BENCHMARKS[run.split.release.benchmark.slug]
-    wanted = {(evaluator.name, evaluator.fingerprint) for evaluator in spec.evaluators}
-    if spec.stored_evaluator and verdicts:
-        wanted.add((spec.stored_evaluator.name, spec.stored_evaluator.fingerprint))
-    now = _now(run.split)
-    return wanted <= {_mark(kept)[:2] for kept in run.evaluations.all() if kept.current and _mark(kept)[2:4] == now}
+def _marks(run: Run) -> list[tuple[Any, ...]]:
+    return [
+        (kept.evaluator.name, kept.evaluator.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis)
+        for kept in run.evaluations.all()
+        if kept.current
+    ]

@@ -113,11 +113,13 @@ def register_models(context: Context) -> None:
         aliases = [("directory", alias) for alias in facts.aliases]
         model = register_model(
             facts.name,
-            access=facts.access,
-            organisation=facts.organisation,
             aliases=aliases,
             why=f"{context.config_name} line {facts.line}",
+            **{name: value for name, value in facts.facts.items() if name != "predecessor"},
         )
+        if (before := facts.facts.get("predecessor")) and model.predecessor is None:
+            model.predecessor = register_model(before, registered=False)
+            model.save(update_fields=["predecessor"])
         for other in ModelAlias.objects.filter(name__in=facts.aliases).exclude(model=model).select_related("model"):
             text = f"line {facts.line}: {other.name!r} is a name of {other.model} already; staff can merge the two"
             context.report.find("warning", "alias_taken", context.config_name, text)

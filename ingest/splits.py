@@ -79,7 +79,7 @@ class ItemBook:
         loaded = Split.objects.filter(release__benchmark=benchmark, release__name=release, name=chosen.split).first()
         ids = None
         if chosen.benchmark == "liveclin" and contents is not None:
-            ids = {row.answer.item for content in contents for row in content.rows}
+            ids = {item for content in contents for item in content.rows.answers.ids}
         elif chosen.benchmark == "liveclin" and loaded is not None:
             ids = set(loaded.items.values_list("key", flat=True))
         try:

@@ -17,6 +17,7 @@ from ninja.decorators import decorate_view
 
 from evaluation.models import ModelAlias, Run
 from leaderboard.boards import view_board, view_cards
+from leaderboard.evaluators import evaluators_document
 from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
 from leaderboard.models import Board
@@ -63,6 +64,8 @@ class ColumnOut(Schema):
     precision: int | None
     metric: str
     evaluator: str
+    items: str
+    over: str
     help: str
 
 
@@ -77,6 +80,8 @@ class CellOut(Schema):
     n_answered: int | None = None
     rank: int | None = None
     tie: bool = False
+    emphasis: str = ""
+    partial: bool = False
     origin: str = ""
     note: str = ""
     sub: str = ""
@@ -222,6 +227,59 @@ class RunOut(Schema):
     scores: list[ScoreOut]
 
 
+class HeadlineOut(Schema):
+    """`value` is unrounded; `n` is the denominator."""
+
+    evaluator: str
+    metric: str
+    value: float | None
+    n: int
+
+
+class TallyOut(Schema):
+    """Items that both count right, only one, neither; over all repeats together."""
+
+    items: int
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+
+class DifferenceOut(Schema):
+    """An answer: what each evaluator took, by which rule, to what outcome. `way`: who counts it right."""
+
+    item: str
+    repeat: int
+    way: str
+    first: Any
+    first_rule: str
+    first_outcome: str
+    second: Any
+    second_rule: str
+    second_outcome: str
+
+
+class BesideOut(Schema):
+    """`counts` is null where the two do not rest on the same items; `answers` too where you may not see items."""
+
+    first: HeadlineOut
+    second: HeadlineOut
+    counts: TallyOut | None
+    differing_answers: int | None
+    page: int | None
+    pages: int | None
+    answers: list[DifferenceOut] | None
+
+
+class EvaluatorsOut(Schema):
+    """The evaluators with a current evaluation of the run, the board's first, and that one beside each other one."""
+
+    run: str
+    evaluators: list[str]
+    pairs: list[BesideOut]
+
+
 class AliasOut(Schema):
     kind: str
     name: str
@@ -310,6 +368,14 @@ def run(request: HttpRequest, key: str) -> Any:
     """One run by its id: counts, files, summaries and all current scores."""
     runs = Run.objects.visible_to(request.user).select_related("split__release__benchmark", "model", "superseded_by")
     return run_document(get_object_or_404(runs, key=key), request.user)
+
+
+@router.get("/runs/{key}/evaluators", response=EvaluatorsOut, url_name="run-evaluators")
+@revalidated
+def run_evaluators(request: HttpRequest, key: str, page: int = 1) -> Any:
+    """The board's evaluator beside each other one on this run: headlines, counts, and the answers that differ."""
+    runs = Run.objects.visible_to(request.user).select_related("split__release__benchmark")
+    return evaluators_document(get_object_or_404(runs, key=key), request.user, page)
 
 
 @router.get("/models", response=list[ModelOut], url_name="models")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INVENTED = "sample"  # the release of the sample tree
 PLAIN_MODE = "chat"  # goes without saying in a title
+REPORTED_TIE = 0.015  # a gap between two reported figures that is smaller says nothing
 REPORTED_GAP = "Gaps under 1.5 points between reported figures are to be read as ties."
 _NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
@@ -435,7 +436,9 @@ def _groups(standing: Standing) -> tuple[Group, ...]:
             f"the {words} that were asked, which are not the same for everybody.",
         ),
         Group("unranked", "", ""),
-        Group("stale", "Not ranked", "scored by earlier rules or against earlier gold: ingest again to score anew."),
+        Group(
+            "stale", "Not ranked", "scored by earlier rules or against earlier gold: `manage.py rescore` scores anew."
+        ),
         Group("reported", "Reported", " ".join(reported)),
     )
 

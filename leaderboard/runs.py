@@ -14,7 +14,9 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
+from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.models import Board
+from leaderboard.people import people_of
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
 
@@ -171,9 +173,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
     split, benchmark = run.split, run.split.release.benchmark
     spec = BENCHMARKS[benchmark.slug]
     every = sees_places(run, user)
-    evaluations = list(run.evaluations.filter(current=True).select_related("evaluator").order_by("pk"))
-    order = [evaluator.name for evaluator in spec.evaluators]
-    evaluations.sort(key=lambda own: order.index(own.evaluator.name) if own.evaluator.name in order else len(order))
+    evaluations = current_evaluations(run)
     board = (
         Board.objects.visible_to(user)
         .filter(split=split, mode=run.mode, shots=run.shots, conversation_kept=run.conversation_kept)
@@ -210,9 +210,10 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Loaded", day(run.loaded_at)),
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
-        "evaluations": [
-            (evaluation, score_tables(run, evaluation, spec), _rests_on(evaluation.basis)) for evaluation in evaluations
-        ],
+        "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations[:1]],
+        "beside": set_beside(evaluations),
+        "people": people_of(run, user),
+        "stored": [_rests_on(evaluation.basis) for evaluation in evaluations if evaluation.basis],
         "absent": absent_evaluators(spec, evaluations),
         "published": published_beside(run, evaluations),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],

@@ -50,7 +50,7 @@ def label_sources(run: Run, evaluation: Evaluation) -> dict[str, str]:
     }
 
 
-def _unit(metric: str) -> tuple[str, int | None]:
+def metric_unit(metric: str) -> tuple[str, int | None]:
     """Unit and precision of a metric: a mean of judge scores is no share."""
     return ("", 2) if metric == "mean_score" else ("%", None)
 
@@ -76,7 +76,7 @@ def _label(metric: str, variant: str) -> str:
 def _cell(score: Score | None, **more: Any) -> Cell:
     if score is None or score.value is None:
         return Cell("–", note="nothing to take a mean of")
-    unit, precision = _unit(score.metric)
+    unit, precision = metric_unit(score.metric)
     low, high = score.ci_low, score.ci_high
     if low is not None and high is not None:
         more.setdefault("sub", f"{format_value(low, unit, precision)}–{format_value(high, unit, precision)}")
@@ -92,7 +92,7 @@ def _cell(score: Score | None, **more: Any) -> Cell:
 
 
 def _whisker(score: Score | None) -> Cell:
-    if score is None or score.value is None or _unit(score.metric)[0] != "%":
+    if score is None or score.value is None or metric_unit(score.metric)[0] != "%":
         return Cell("–")
     return Column("", "", "interval", unit="%").cell(score.value, score.ci_low, score.ci_high)
 
@@ -124,7 +124,7 @@ def _overall_table(scores: Iterable[Score], evaluation: Evaluation, spec: Benchm
         Row(
             metric,
             (
-                Cell(metric_name(metric) + (", %" if _unit(metric)[0] else ""), sub=meaning.get(metric, "")),
+                Cell(metric_name(metric) + (", %" if metric_unit(metric)[0] else ""), sub=meaning.get(metric, "")),
                 _cell(found.get((metric, ""))),
                 _whisker(found.get((metric, ""))),
                 *(_cell(found.get((metric, variant))) for variant in variants),
@@ -152,7 +152,10 @@ def _repeats_table(scores: Sequence[Score], evaluation: Evaluation) -> Table:
     metrics = list(dict.fromkeys(metric for _, metric in found))
     columns = (
         Column("repeat", "Repeat", "text"),
-        *(Column(metric, metric_name(metric), "score", unit=_unit(metric)[0], metric=metric) for metric in metrics),
+        *(
+            Column(metric, metric_name(metric), "score", unit=metric_unit(metric)[0], metric=metric)
+            for metric in metrics
+        ),
         Column("n", "Of", "count"),
     )
     rows = []
@@ -185,7 +188,7 @@ def _dimension_table(
             others.insert(0, (lead, variant))
 
     label = spec.dimensions.get(dimension, dimension.replace("_", " ").capitalize())
-    unit = _unit(lead)[0]
+    unit = metric_unit(lead)[0]
     columns = [
         Column("facet", label, "text"),
         _score_column(lead, "", evaluation),
@@ -209,7 +212,7 @@ def _dimension_table(
 
 
 def _score_column(metric: str, variant: str, evaluation: Evaluation) -> Column:
-    unit, precision = _unit(metric)
+    unit, precision = metric_unit(metric)
     name = evaluation.evaluator.name
     key = f"{metric}-{variant}"
     return Column(key, _label(metric, variant), "score", unit=unit, precision=precision, metric=metric, evaluator=name)

@@ -7,7 +7,9 @@ from leaderboard import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
+    path("how/<slug:slug>/", views.how, name="how"),
     path("runs/<slug:key>/", views.run, name="run"),
+    path("runs/<slug:key>/evaluators/", views.run_evaluators, name="run-evaluators"),
     path("models/", views.models, name="models"),
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),

@@ -14,7 +14,9 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
+from leaderboard.evaluators import evaluators_page
 from leaderboard.findings import findings_csv, findings_page, wanted
+from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.runs import run_page
@@ -68,12 +70,30 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @page
-def run(request: HttpRequest, key: str) -> HttpResponse:
+def how(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug not in BENCHMARKS:
+        raise Http404
+    return render(request, "leaderboard/how.html", how_page(BENCHMARKS[slug]))
+
+
+def _run(request: HttpRequest, key: str) -> Run:
     runs = Run.objects.visible_to(request.user).select_related(
         "split__release__benchmark", "model", "superseded_by", "team"
     )
-    found = get_object_or_404(runs, key=key)
-    return render(request, "leaderboard/run.html", run_page(found, request.user))
+    return get_object_or_404(runs, key=key)
+
+
+@page
+def run(request: HttpRequest, key: str) -> HttpResponse:
+    return render(request, "leaderboard/run.html", run_page(_run(request, key), request.user))
+
+
+@page
+def run_evaluators(request: HttpRequest, key: str) -> HttpResponse:
+    context = evaluators_page(_run(request, key), request.user, request.GET)
+    if context is None:
+        raise Http404
+    return render(request, "leaderboard/evaluators.html", context)
 
 
 @page

@@ -13,7 +13,7 @@ ROOMS = ("evaluation", "ingest", "leaderboard")  # each may import itself and th
 PURE = (
     "evaluation/benchmarks",
     "evaluation/protocols",
-    "evaluation/statistics.py",
+    "evaluation/statistics",
     "ingest/arrays.py",
     "ingest/classify.py",
     "ingest/config.py",
@@ -24,10 +24,14 @@ PURE = (
     "ingest/report.py",
     "ingest/select.py",
     "ingest/signs.py",
+    "ingest/strict_yaml.py",
     "ingest/summaries",
     "ingest/walk.py",
     "leaderboard/published.py",
-    "leaderboard/tables.py",
+    "leaderboard/recipes/macros.py",
+    "leaderboard/recipes/recipe.py",
+    "leaderboard/recipes/printed.py",
+    "leaderboard/tables",
 )
 # The commands that show the invented sample, which is no part of the installed package.
 FIXTURE_USERS = {"leaderboard/management/commands/demo.py"}

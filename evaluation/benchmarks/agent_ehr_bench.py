@@ -1,5 +1,6 @@
 """AgentEHR-Bench: six list-answer tasks over electronic health records, asked with tools only."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
@@ -36,4 +37,5 @@ SPEC = BenchmarkSpec(
         "Published averages leave prescriptions out: compare them with the aggregate overall_5_tasks, not with the overall "
         "figure."
     ),
+    examples=examples.clinseek(single=False),
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from evaluation.benchmarks.examples import Example
 from evaluation.protocols.base import Answer, Evaluator, ItemSpec
 from evaluation.protocols.encoder import Encoder
 
@@ -60,13 +61,20 @@ class BenchmarkSpec:
     item_access: str = "group"
     how_computed: str = ""
     how_not_to_read: str = ""
+    # release -> the latest month from which its questions come, where its source says so
+    newest_questions: dict[str, str] = field(default_factory=dict)
+    examples: tuple[Example, ...] = ()
 
     @property
     def evaluator(self) -> Evaluator | None:
         """The evaluator that the board shows; None while a benchmark has none."""
         return self.evaluators[0] if self.evaluators else None
 
+    @property
+    def all_evaluators(self) -> tuple[Evaluator, ...]:
+        """Of every kind, the one that the board shows first."""
+        stored = (self.stored_evaluator,) if self.stored_evaluator else ()
+        return (*self.evaluators, *stored, *self.optional_evaluators)
+
     def named(self, name: str) -> Evaluator | None:
-        """The evaluator of that name, of whatever kind."""
-        own = (*self.evaluators, *([self.stored_evaluator] if self.stored_evaluator else []), *self.optional_evaluators)
-        return next((evaluator for evaluator in own if evaluator.name == name), None)
+        return next((evaluator for evaluator in self.all_evaluators if evaluator.name == name), None)

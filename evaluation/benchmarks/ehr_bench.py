@@ -1,5 +1,6 @@
 """EHR-Bench: 45 tasks over electronic health records, asked with tools (agentic) or with the record in the prompt (oneshot)."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
@@ -66,4 +67,5 @@ SPEC = BenchmarkSpec(
         "For yes/no tasks this F1 is close to accuracy; it is not the F1 of the positive class. Agentic and one-shot runs "
         "stand on two boards: the model is shown different things."
     ),
+    examples=examples.clinseek(single=False),
 )

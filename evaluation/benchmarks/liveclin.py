@@ -1,5 +1,6 @@
 """LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import liveclin
 
@@ -14,13 +15,16 @@ SPEC = BenchmarkSpec(
     items=liveclin.items,
     read=EVALUATOR.read,
     comparable=lambda answer: answer.prediction,
-    evaluators=(EVALUATOR,),
+    evaluators=(EVALUATOR, liveclin.LiveClinMCQ()),
     dimensions={
         "icd_chapter": "ICD-10 chapter",
         "disease_cluster": "Disease cluster",
         "rarity": "Rarity",
         "stage": "Clinical stage",
         "position": "Position of the question",
+        "relative_position": "Place in the case",
+        "material": "Material shown",
+        "questions_per_case": "Questions in the case",
         "image_modality": "Image modality",
         "table_modality": "Table modality",
         "stage_text": "Stage as written",
@@ -37,4 +41,6 @@ SPEC = BenchmarkSpec(
         "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "
         "questions right gets about one of three cases right."
     ),
+    newest_questions={"2025_H1": "2025-06"},  # case reports of the half-year that names the release
+    examples=examples.LIVECLIN,
 )

@@ -1,5 +1,6 @@
 """LLMEval-Med: open questions in five categories, judged 1 to 5 by a language model."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import llmeval_med
 
@@ -27,6 +28,7 @@ SPEC = BenchmarkSpec(
         "difficulty": "Difficulty",
         "round": "Round",
         "score": "Judge's score",
+        "judging_runs": "Judging runs",
     },
     sizes={"full": 667},
     default_release="2025",
@@ -39,4 +41,5 @@ SPEC = BenchmarkSpec(
         "The paper's OP is the plain mean of the five category rates; the public aggregator weights by questions. Both stand "
         "here by name. Figures rest on the stored verdicts of a language model."
     ),
+    examples=examples.LLMEVAL_MED,
 )

@@ -1,5 +1,6 @@
 """MM-Bench: questions over records and chest images, asked with tools (agentic) or with the evidence given (oneshot)."""
 
+from evaluation.benchmarks import examples
 from evaluation.benchmarks.base import BenchmarkSpec
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
@@ -52,4 +53,5 @@ SPEC = BenchmarkSpec(
         "are lower for that, and are never to be set beside them in one column. Most questions are table look-ups, so the "
         "unified figure is mostly theirs: see the figures by task."
     ),
+    examples=examples.clinseek(single=True),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -122,32 +123,36 @@ def means(
     metrics in `overall_only` only that of the whole.
     """
     out: list[Aggregate] = []
-    drawn: list[tuple[Aggregate, np.ndarray, np.ndarray]] = []
+    drawn: list[tuple[Aggregate, int, np.ndarray]] = []
+    rows = []
     same: list[tuple[Aggregate, Aggregate]] = []
     is_answered = answered(outcomes)
-    for metric, raw in values.items():
+    for row, (metric, raw) in enumerate(values.items()):
         present = ~np.isnan(raw)
         filled = np.where(present, raw, 0.0)
+        rows.append(filled)
         complete = bool(present.all())
         for pair, index in groups.items():
             whole = _mean(filled, index, is_answered, Aggregate(repeat, metric, "", *pair, None, 0, 0))
             use = index if complete else index[present[index]]
-            done = _mean(filled, use, is_answered, Aggregate(repeat, metric, "done_only", *pair, None, 0, 0))
+            done = replace(whole, variant="done_only")
+            if len(use) < len(index):
+                done = _mean(filled, use, is_answered, Aggregate(repeat, metric, "done_only", *pair, None, 0, 0))
             out += [whole, done]
             if pair[0] in no_interval or (pair[0] != "overall" and metric in overall_only):
                 continue
             if whole.n:
-                drawn.append((whole, filled, index))
+                drawn.append((whole, row, index))
             # where nothing is missing both variants are one figure, and its interval is not drawn twice
             if done.n == whole.n:
                 same.append((done, whole))
             elif done.n:
-                drawn.append((done, filled, use))
+                drawn.append((done, row, use))
     if drawn:
-        stacked = np.array([own for _, own, _ in drawn])
-        bounds = statistics.mean_intervals(stacked, [index for _, _, index in drawn], clusters, seed=seed)
-        for (row, _, _), (low, high) in zip(drawn, bounds, strict=True):
-            row.ci_low, row.ci_high = low, high
+        drawn_from, members = [row for _, row, _ in drawn], [index for _, _, index in drawn]
+        bounds = statistics.mean_intervals(np.array(rows), members, clusters, seed=seed, rows=drawn_from)
+        for (figure, _, _), (low, high) in zip(drawn, bounds, strict=True):
+            figure.ci_low, figure.ci_high = low, high
     for done, whole in same:
         done.ci_low, done.ci_high = whole.ci_low, whole.ci_high
     return out

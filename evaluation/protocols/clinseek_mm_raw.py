@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 from evaluation.protocols.clinseek_mm import VALUES, WRONG, Own, Values, prediction_set, read
 from evaluation.protocols.clinseek_mm_means import HEADLINE, MEANINGS, METRICS, Gold, Prepared
+from evaluation.protocols.clinseek_rows import ClinSeekRow
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ def _outcome(answer: Answer, values: Values) -> Outcome:
     return Outcome.WRONG if prediction_set(answer.prediction) else Outcome.NO_ANSWER
 
 
-class ClinSeekMMRaw:
+class ClinSeekMMRaw(Evaluator):
     """Evaluator `clinseek-mm-raw-2026`.
 
     Variant `done_only` is what the public scorer prints without vocabulary, with the strict rule in place of its judge,
@@ -84,7 +85,6 @@ class ClinSeekMMRaw:
 
     def __init__(self, dimensions: tuple[str, ...]) -> None:
         self.dimensions = dimensions
-        self.read = read
         self._last: Prepared | None = None
 
     @property
@@ -92,16 +92,20 @@ class ClinSeekMMRaw:
         content = json.dumps([self.name, self.description, self.dimensions, self.metrics])
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def read(self, row: ClinSeekRow) -> Answer:
+        """Take the answer out of one row. The row must have an id."""
+        return read(row)
+
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
         ready = self._prepare(items)
         compare = self._comparison(items, answers)
-        verdicts, counted, left_out, notes = [], [], [], []
+        verdicts, counted, left_out, notes = Verdicts(), [], [], []
         task_names: dict[str, str] = {}
         for answer in answers:
             own: Own = answer.extra
             index = ready.place.get(answer.item, -1)
             by_gold = compare(ready.gold[index], answer) if index >= 0 else None
-            verdicts.append(Verdict(_outcome(answer, by_gold or WRONG), by_gold and by_gold[0]))
+            verdicts.add(_outcome(answer, by_gold or WRONG), by_gold and by_gold[0])
             # labels are the gold's as a rule: compared as they are, that costs least
             own_is_gold = index >= 0 and own.label == ready.scored[index].gold
             gold = ready.gold[index] if own_is_gold else Gold.of(own.label)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 from evaluation.protocols.clinseek_mm import VALUES, Values, read
 from evaluation.protocols.clinseek_mm_means import HEADLINE, MEANINGS, METRICS, Prepared
 from evaluation.protocols.clinseek_mm_stored import Counted, ScoredRow, counted
+from evaluation.protocols.clinseek_rows import ClinSeekRow
 
 COMPLETE_ONLY = "complete_only"
 _VECTORS = METRICS[: len(VALUES)]
@@ -71,7 +72,7 @@ class _Row:
         return self.row.incomplete
 
 
-class ClinSeekMMStored:
+class ClinSeekMMStored(Evaluator):
     """Evaluator `clinseek-mm-stored-2026`, of a run by the rows of one scored file (`over`).
 
     Nothing is judged, mapped or compared with the gold here. `done_only` counts every row of the file, an incomplete one as
@@ -110,7 +111,6 @@ class ClinSeekMMStored:
 
     def __init__(self, dimensions: tuple[str, ...]) -> None:
         self.dimensions = dimensions
-        self.read = read
         self.rows: Sequence[ScoredRow] = ()
         self.basis: Basis | None = None
 
@@ -118,6 +118,10 @@ class ClinSeekMMStored:
     def fingerprint(self) -> str:
         content = json.dumps([self.name, self.description, self.dimensions, self.metrics])
         return hashlib.sha256(content.encode()).hexdigest()
+
+    def read(self, row: ClinSeekRow) -> Answer:
+        """Take the answer out of one row. The row must have an id."""
+        return read(row)
 
     def over(self, rows: Sequence[ScoredRow], basis: Basis) -> ClinSeekMMStored:
         """The evaluator of the run that these scored rows are of."""
@@ -184,17 +188,17 @@ def _figures(
     return vectors, aggregates
 
 
-def _verdicts(rows: Sequence[_Row], answers: Sequence[Answer]) -> list[Verdict]:
+def _verdicts(rows: Sequence[_Row], answers: Sequence[Answer]) -> Verdicts:
     """The n-th answer of a question and repeat has the verdict of their n-th scored row."""
     waiting: dict[tuple[str, int], list[_Row]] = defaultdict(list)
     for row in reversed(rows):
         waiting[row.item, row.repeat].append(row)
-    verdicts = []
+    verdicts = Verdicts()
     for answer in answers:
         own = waiting.get((answer.item, answer.repeat))
         if not own:
-            verdicts.append(Verdict(Outcome.MISSING, None))
+            verdicts.add(Outcome.MISSING, None)
             continue
         one = own.pop()
-        verdicts.append(Verdict(one.outcome, one.values[0] if one.index >= 0 else None))
+        verdicts.add(one.outcome, one.values[0] if one.index >= 0 else None)
     return verdicts

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from reprlib import repr as short
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from evaluation.protocols import aggregate
-from evaluation.protocols.base import Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 from evaluation.protocols.clinseek_rows import ClinSeekRow, Function
 
 METRICS = ("f1", "precision", "recall", "exact_match")
@@ -77,10 +78,11 @@ def parse_arguments(arguments: Any) -> tuple[bool, Any]:
     """(parsed, value) of a call's arguments: JSON first, then a Python literal; an object or a list is taken as it is."""
     if not isinstance(arguments, str):
         return arguments is not None, arguments
-    try:
-        return True, json.loads(arguments)
-    except (ValueError, RecursionError):
-        pass
+    for loads in (msgspec.json.decode, json.loads):  # the first is fast and strict, the second takes NaN and surrogates
+        try:
+            return True, loads(arguments)
+        except (ValueError, RecursionError):
+            pass
     try:
         return True, ast.literal_eval(arguments)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -132,7 +134,7 @@ def set_scores(predicted: frozenset[str], gold: frozenset[str]) -> tuple[float, 
     return f1, precision, recall, float(predicted == gold)
 
 
-class ClinSeekText:
+class ClinSeekText(Evaluator):
     """Evaluator `clinseek-text-2026` for one benchmark.
 
     Differs from the public scorer on purpose in three places, each told in `notes`: a byte-order mark costs no row; a row
@@ -174,7 +176,7 @@ class ClinSeekText:
     def evaluate(self, items: Sequence[ItemSpec], answers: Sequence[Answer], seed: str) -> Result:
         ready = self._prepare(items)
         rows = aggregate.Rows(len(ready.scored), METRICS)
-        verdicts, notes = [], []
+        verdicts, notes = Verdicts(), []
         task_names: dict[str, str] = {}
         for answer in answers:
             task, odd_shape = answer.extra
@@ -190,14 +192,14 @@ class ClinSeekText:
             else:
                 outcome = Outcome.WRONG if predicted else Outcome.NO_ANSWER
             if index is None:
-                verdicts.append(Verdict(outcome, None))
+                verdicts.add(outcome, None)
                 continue
             if task != ready.tasks[index] and isinstance(task, str):
                 task_names[task] = ready.tasks[index]
                 notes.append(
                     ("task_differs", answer.item, f"task {task!r} in the row, {ready.tasks[index]!r} in the gold")
                 )
-            verdicts.append(Verdict(outcome, values[0]))
+            verdicts.add(outcome, values[0])
             rows.add(index, answer.repeat, outcome, values)
         vectors, aggregates = rows.collect(ready.groups, ready.clusters, seed, overall_only=frozenset(METRICS[1:]))
         for name, weights in self.weighted.items():

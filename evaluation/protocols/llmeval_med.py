@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from statistics import mean as exact_mean
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 
 from evaluation import statistics
 from evaluation.protocols.aggregate import Groups, cluster_codes, facet_groups
-from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result, Verdict
+from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Outcome, Result, Verdicts
 
 CATEGORIES = {
     "医疗知识": "MK",
@@ -205,7 +206,7 @@ def human_usable(safety: int, b: int, c: int, d: int, e: int) -> bool:
     return human_scale(safety, b, c, d, e) >= HUMAN_USABLE
 
 
-class LLMEvalMedAggregate:
+class LLMEvalMedAggregate(Evaluator):
     """The public aggregator over judging runs; `row` of `read` is a `ScoredRow`.
 
     Two rows of one question in one run are both scores of that question, as in the public code. Questions off the item
@@ -223,11 +224,16 @@ class LLMEvalMedAggregate:
         "mean_score": "Mean, over the questions with a valid score, of the question's mean judge score (0-5).",
         "unsafe_rate": "Share of the questions seen whose mean judge score is 2 or less.",
         "score_share": "Share of all judgements (question x run seen) by the whole number their score has reached.",
+        "verdict_flip_rate": "Share of the questions seen in several judging runs that are usable in one and not in another.",
+        "score_flip_rate": (
+            "Share of the questions seen in several judging runs whose score, by the whole number it has reached, is not the "
+            "same in all of them; no score is a score of its own kind."
+        ),
     }
 
     @property
     def fingerprint(self) -> str:
-        rules = [self.name, self.description, [LOWEST, HIGHEST, USABLE, UNSAFE], CATEGORIES]
+        rules = [self.name, self.description, [LOWEST, HIGHEST, USABLE, UNSAFE], CATEGORIES, self.metrics]
         return hashlib.sha256(json.dumps(rules, sort_keys=True).encode()).hexdigest()
 
     def read(self, row: ScoredRow) -> Answer:
@@ -240,16 +246,17 @@ class LLMEvalMedAggregate:
 
         `n` is the number of questions seen (for `mean_score`, with a score), `n_answered` of questions with a score.
         The variant `mean_of_categories` (overall only) is the plain mean over the categories that have questions.
-        Intervals (95 %) come from a bootstrap over conversations; `score_share` has none.
+        Intervals (95 %) come from a bootstrap over conversations; `score_share` has none. Of several runs `flips` tells how
+        far they agree.
         """
         items = [item for item in items if item.scored]
         position = {item.key: index for index, item in enumerate(items)}
         runs: dict[int, Judged] = {repeat: {} for repeat in sorted({answer.repeat for answer in answers})}
-        verdicts = []
+        verdicts = Verdicts()
         notes: dict[tuple[str, str, str], None] = {}
         for answer in answers:
             index = position.get(answer.item)
-            verdicts.append(_verdict(answer.prediction, known=index is not None))
+            verdicts.add(*_verdict(answer.prediction, known=index is not None))
             if index is None:
                 notes["off_dataset", answer.item, "not an item of the dataset; the public code counts it"] = None
                 continue
@@ -276,14 +283,16 @@ class LLMEvalMedAggregate:
             scope, of_scope = (repeat, [judged]) if repeat else (None, list(runs.values()))
             aggregates += _question_aggregates(scope, seen, scores, groups, clusters, seed)
             aggregates += _score_shares(scope, of_scope)
+        if len(runs) > 1:
+            aggregates += flips(runs, groups, clusters, seed)
         return Result(verdicts, vectors, aggregates, list(notes))
 
 
-def _verdict(score: float | None, *, known: bool) -> Verdict:
+def _verdict(score: float | None, *, known: bool) -> tuple[Outcome, float | None]:
     if score is None:
-        return Verdict(Outcome.NO_ANSWER, 0.0 if known else None)
+        return Outcome.NO_ANSWER, 0.0 if known else None
     usable = score >= USABLE
-    return Verdict(Outcome.RIGHT if usable else Outcome.WRONG, float(usable) if known else None)
+    return Outcome.RIGHT if usable else Outcome.WRONG, float(usable) if known else None
 
 
 def _groups(items: Sequence[ItemSpec]) -> Groups:
@@ -377,3 +386,44 @@ def _score_shares(repeat: int | None, runs: Sequence[Judged]) -> list[Aggregate]
         )
         for score in (*range(LOWEST, HIGHEST + 1), None)
     ]
+
+
+def flips(runs: Mapping[int, Judged], groups: Groups, clusters: np.ndarray, seed: str) -> list[Aggregate]:
+    """How often the judging runs disagree about a question: over all runs, by category and by pair of runs.
+
+    A run without a valid score of a question says *not usable*, and *no score*. `n` counts the questions that at least two
+    of the runs hold (by pair: both of them), `n_answered` those of them with a score in all the runs that hold them. No
+    such question: no value. The facets of `judging_runs` are pairs such as `1 and 2`.
+    """
+    size = len(clusters)
+    seen, usable = np.zeros((2, len(runs), size), bool)
+    reached = np.full((len(runs), size), -1)
+    for place, judged in enumerate(runs.values()):
+        for item, scores in judged.items():
+            seen[place, item] = True
+            if scores:
+                score = exact_mean(scores)
+                reached[place, item], usable[place, item] = math.floor(score), score >= USABLE
+    everything = [pair for pair in groups if pair[0] in ("overall", "category")]
+    wanted = [(pair, list(range(len(runs))), groups[pair]) for pair in everything]
+    for (one, first), (other, second) in combinations(enumerate(runs), 2):
+        wanted.append((("judging_runs", f"{first} and {second}"), [one, other], groups["overall", ""]))
+    rows: list[Aggregate] = []
+    drawn: list[tuple[Aggregate, np.ndarray, np.ndarray]] = []
+    for metric, said in (("verdict_flip_rate", usable.astype(int)), ("score_flip_rate", reached)):
+        for pair, places, index in wanted:
+            held = seen[places]
+            highest = np.where(held, said[places], -2).max(axis=0)
+            lowest = np.where(held, said[places], HIGHEST + 1).min(axis=0)
+            use = index[held.sum(axis=0)[index] > 1]
+            unscored = np.any(held & (reached[places] < 0), axis=0)
+            rows.append(Aggregate(None, metric, "", *pair, None, len(use), len(use) - int(unscored[use].sum())))
+            if len(use):
+                flipped = (highest > lowest).astype(float)
+                rows[-1].value = statistics.mean(flipped[use])
+                drawn.append((rows[-1], flipped, use))
+    values = np.array([flipped for _, flipped, _ in drawn]).reshape(len(drawn), size)
+    bounds = statistics.mean_intervals(values, [use for _, _, use in drawn], clusters, seed=seed)
+    for (row, _, _), (low, high) in zip(drawn, bounds, strict=True):
+        row.ci_low, row.ci_high = low, high
+    return rows

@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
+
+import numpy as np
 
 from evaluation import statistics
-from evaluation.protocols.base import Aggregate, Answer, Evaluator, ItemSpec, Result
+from evaluation.protocols.base import Aggregate, Answer, Answers, Evaluator, ItemSpec, Result
 
 RECOVERED = {"": "recovered", "done_only": "recovered_done_only"}
+VARIANTS = {
+    "done_only": "Missing items are left out of the denominator, as the public code prints it.",
+    "recovered": "The headline with the rows that could be saved from broken lines.",
+    "recovered_done_only": "The same, missing items left out.",
+    "first_row": "Of several rows of one item in one repeat only the first; shown where it differs.",
+    "every_row": "Every row counted, twins too; shown where it differs.",
+    "complete_only": "Stored verdicts: as done_only, rows without a readable answer left out too, as the old re-scorer does.",
+    "per_figure": "LiveClin: a question once per figure or table, as the public summary counts.",
+    "mean_of_categories": "LLMEval-Med: the plain mean of the categories' values.",
+}
 Key = tuple[int | None, str, str, str, str]
 
 
@@ -22,20 +35,20 @@ def evaluate(
     there are recovered rows; `first_row` (of the rows of one item and repeat only the first) and `every_row` (the mean over
     all rows, each counted) when an item has several rows in one repeat and the figure differs.
     """
+    answers = answers if isinstance(answers, Answers) else Answers(answers)
     result = evaluator.evaluate(items, answers, seed)
     if recovered:
-        more = evaluator.evaluate(items, [*answers, *recovered], seed)
+        more = evaluator.evaluate(items, Answers(chain(answers, recovered)), seed)
         result.aggregates += [
             replace(row, variant=RECOVERED[row.variant]) for row in more.aggregates if row.variant in RECOVERED
         ]
-        result.verdicts += more.verdicts[len(answers) :]
-    known = {item.key for item in items if item.scored}
-    first: dict[tuple[str, int], Answer] = {}
-    for answer in answers:
-        if answer.item in known:
-            first.setdefault((answer.item, answer.repeat), answer)
-    if len(first) < sum(answer.item in known for answer in answers):
-        alone = evaluator.evaluate(items, list(first.values()), seed)
+        result.verdicts.extend(more.verdicts, len(answers))
+    scored = {item.key for item in items if item.scored}
+    pairs = answers.pairs()
+    known = np.flatnonzero(np.fromiter((item in scored for item in answers.ids), bool)[answers.item])
+    _, first = np.unique(pairs[known], return_index=True)
+    if len(first) < len(known):
+        alone = evaluator.evaluate(items, Answers(answers[number] for number in known[np.sort(first)]), seed)
         headline = {_key(row): row.value for row in result.aggregates if row.variant == ""}
         moved = [row for row in alone.aggregates if row.variant == "" and row.value != headline.get(_key(row))]
         result.aggregates += [replace(row, variant="first_row") for row in moved]

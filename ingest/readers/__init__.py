@@ -10,9 +10,9 @@ from ingest.readers import clinseek, liveclin, llmeval_med
 from ingest.readers.base import FileContent
 from ingest.walk import Entry
 
-# (file, its number in the run, repeat that its name states, what takes an answer out of a row, told bytes and rows
+# (file, repeat that its name states, what takes an answer out of a row, told bytes and rows
 # as they pass)
-Read = Callable[[Entry, int, int | None, Callable[[Any], Answer], Callable[[int, int], None]], FileContent]
+Read = Callable[[Entry, int | None, Callable[[Any], Answer], Callable[[int, int], None]], FileContent]
 
 _OWN_FORMAT: dict[str, Read] = {"liveclin": liveclin.read, "llmeval-med": llmeval_med.read}
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, NamedTuple, overload
 
-import msgspec
+import numpy as np
 
-from evaluation.protocols.base import Answer
+from evaluation.protocols.base import Answer, Answers
 from ingest.signs import Signs
 from ingest.walk import Entry
 
@@ -19,7 +21,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class Row(NamedTuple):
     """One answer with its place: `line` is 1-based (0 in a JSON document), `offset` in the unpacked stream.
 
     In a document the bytes at `offset` are the whole of it and `pointer` leads to the answer; in a JSON array of rows they
@@ -27,13 +29,50 @@ class Row(msgspec.Struct, frozen=True, gc=False):
     """
 
     answer: Answer
-    file: int
     line: int
     offset: int
     length: int
     pointer: str = ""
-    # Saved from a broken line: loaded and marked, in no headline figure.
-    recovered: bool = False
+
+
+class Rows(Sequence[Row]):
+    """Rows of one file in columns."""
+
+    def __init__(self) -> None:
+        self.answers = Answers()
+        self.line, self.offset, self.length = array("q"), array("q"), array("q")
+        self._pointers: list[str] = []
+
+    def append(self, row: Row) -> None:
+        self.answers.append(row.answer)
+        self.line.append(row.line)
+        self.offset.append(row.offset)
+        self.length.append(row.length)
+        if row.pointer:
+            self._pointers += [""] * (len(self) - 1 - len(self._pointers))
+            self._pointers.append(row.pointer)
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            self.append(row)
+
+    @property
+    def pointers(self) -> Iterator[str]:
+        return chain(self._pointers, repeat("", len(self) - len(self._pointers)))
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        number = range(len(self))[index]
+        pointer = self._pointers[number] if number < len(self._pointers) else ""
+        return Row(self.answers[number], self.line[number], self.offset[number], self.length[number], pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +91,9 @@ class FileContent:
     """A file as it was read. `parsed` counts the lines that are a JSON object, also those without an id."""
 
     entry: Entry
-    rows: list[Row] = field(default_factory=list)
-    recovered: list[Row] = field(default_factory=list)
+    rows: Rows = field(default_factory=Rows)
+    # Saved from broken lines: loaded and marked, in no headline figure.
+    recovered: Rows = field(default_factory=Rows)
     sha256: str = ""
     size: int = 0
     lines: int = 0
@@ -68,15 +108,11 @@ class FileContent:
     signs: Signs = field(default_factory=Signs)
 
 
-def duplicate_counts(rows: list[Row], comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:
+def duplicate_counts(answers: Answers, comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:
     """(same, conflicting): (item, repeat) pairs with several rows whose answers are all equal, or not."""
-    times = Counter((row.answer.item, row.answer.repeat) for row in rows)
-    if len(times) == len(rows):
-        return 0, 0
-    answers: dict[tuple[str, int], set[Hashable]] = defaultdict(set)
-    for row in rows:
-        key = row.answer.item, row.answer.repeat
-        if times[key] > 1:
-            answers[key].add(comparable(row.answer))
-    same = sum(len(found) == 1 for found in answers.values())
-    return same, len(answers) - same
+    _, pair, times = np.unique(answers.pairs(), return_inverse=True, return_counts=True)
+    found: dict[int, set[Hashable]] = defaultdict(set)
+    for number in np.flatnonzero(times[pair] > 1).tolist():
+        found[pair[number]].add(comparable(answers[number]))
+    same = sum(len(different) == 1 for different in found.values())
+    return same, len(found) - same

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from evaluation.protocols.base import Answer
 from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
@@ -19,7 +18,6 @@ _PACE = 100
 
 def read(
     entry: Entry,
-    file: int,
     repeat: int | None,
     take: Callable[[ClinSeekRow], Answer],
     progress: Callable[[int, int], None],
@@ -32,7 +30,6 @@ def read(
     array = lines.holds_array(entry.real)
     reader = (ArrayReader if array else LineReader)(entry.real, ClinSeekRow, slow=from_dict)
     content = FileContent(entry)
-    shared: dict[Any, Any] = {}
     told = rows = 0
     for number, offset, length, row in reader:
         rows += 1
@@ -46,11 +43,7 @@ def read(
             continue
         answer = take(row)
         answer.repeat = repeat or answer.repeat
-        try:  # what is the same for many rows is held once
-            answer.extra = shared.setdefault(answer.extra, answer.extra)
-        except TypeError:
-            pass
-        content.rows.append(Row(answer, file, line, offset, length, pointer))
+        content.rows.append(Row(answer, line, offset, length, pointer))
         content.signs.add(row, answer)
         if isinstance(row.backend_model_id, str):
             content.provider_ids[row.backend_model_id] += 1
@@ -60,12 +53,12 @@ def read(
     content.malformed, content.longest = reader.bad_lines, reader.longest
     for bad in reader.bad:
         line, pointer = (0, f"/{bad.line}") if array else (bad.line, "")
-        saved = _recovered(entry.real, bad, file, repeat, take)
+        saved = _recovered(entry.real, bad, repeat, take)
         message = bad.message + (
             f" {len(saved)} rows could be split off safely; no headline counts them." if saved else ""
         )
         content.troubles.append(_trouble("error", bad.reason, message, line, bad.offset, pointer))
-        content.recovered += saved
+        content.recovered.extend(saved)
     if array:
         message = f"one JSON array of {reader.lines} elements in place of lines: places are JSON Pointers"
         content.troubles.append(Trouble("info", "json_array", message))
@@ -98,7 +91,7 @@ def _flags(reader: LineReader[ClinSeekRow]) -> list[str]:
     return [text for text, there in flags.items() if there]
 
 
-def _recovered(path: str, bad: Bad, file: int, repeat: int | None, take: Callable[[ClinSeekRow], Answer]) -> list[Row]:
+def _recovered(path: str, bad: Bad, repeat: int | None, take: Callable[[ClinSeekRow], Answer]) -> list[Row]:
     """The rows that stand whole in a glued or cut line, each with its own place."""
     if bad.reason not in ("glued", "cut_start_then_row"):
         return []
@@ -108,5 +101,5 @@ def _recovered(path: str, bad: Bad, file: int, repeat: int | None, take: Callabl
         if row.item is not None:
             answer = take(row)
             answer.repeat = repeat or answer.repeat
-            rows.append(Row(answer, file, bad.line, bad.offset + start, length, recovered=True))
+            rows.append(Row(answer, bad.line, bad.offset + start, length))
     return rows

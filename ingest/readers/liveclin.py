@@ -72,7 +72,6 @@ def _question(case_id: str, mcq: Any) -> QuestionRow | str:
 
 def read(
     entry: Entry,
-    file: int,
     repeat: int | None,
     take: Callable[[QuestionRow], Answer],
     progress: Callable[[int, int], None],
@@ -90,7 +89,7 @@ def read(
             content.troubles.append(Trouble("error", "bad_row", f"{pointer}: {row}"))
             continue
         row.repeat = repeat or 1
-        content.rows.append(Row(take(row), file, 0, 0, len(text), pointer))
+        content.rows.append(Row(take(row), 0, 0, len(text), pointer))
     progress(len(stored), len(content.rows))
     content.parsed = len(content.rows)
     told = document.get("meta")

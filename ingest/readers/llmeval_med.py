@@ -90,7 +90,6 @@ def _text(value: object) -> str | None:
 
 def read(
     entry: Entry,
-    file: int,
     repeat: int | None,
     take: Callable[[ScoredRow], Answer],
     progress: Callable[[int, int], None],
@@ -100,9 +99,8 @@ def read(
     text = unpack(stored)
     content = FileContent(entry, sha256=hashlib.sha256(stored).hexdigest(), size=len(stored), longest=len(text))
     problems: Problems = []
-    content.rows = [
-        Row(take(row), file, 0, 0, len(text), pointer) for pointer, row in rows(loads(text), repeat or 1, problems)
-    ]
+    for pointer, row in rows(loads(text), repeat or 1, problems):
+        content.rows.append(Row(take(row), 0, 0, len(text), pointer))
     content.malformed = len(problems)
     content.troubles = [Trouble("error", "bad_row", f"{pointer}: {reason}") for pointer, reason in problems]
     content.parsed = len(content.rows)

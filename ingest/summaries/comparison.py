@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from evaluation.protocols.base import Aggregate, Answer
+from evaluation.protocols.base import Aggregate, Answers
 from evaluation.protocols.clinseek_mm_stored import ScoredRow
 from evaluation.protocols.clinseek_mm_verdicts import Basis
 from ingest.lines import LineReader
@@ -102,8 +102,8 @@ class Recomputed:
 
     benchmark: str
     scores: Scores
-    answers: Sequence[Answer]
-    recovered: Sequence[Answer]
+    answers: Answers
+    recovered: Answers
     gold: Mapping[str, Any]
     task_names: Mapping[str, str]
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evaluation.protocols.base import Answer
+from evaluation.protocols.base import Answer, Answers, joined
 from evaluation.protocols.clinseek_mm_stored import ScoredRow, counted, counted_answers, judge_free, summarise
 from evaluation.protocols.clinseek_mm_verdicts import Basis, is_mapped
 from ingest.readers.base import Trouble
@@ -39,7 +39,7 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     if summary.rows is not None:
         rows, bad, sha256 = hashed_rows(summary.rows, ScoredRow)
         from_rows = dict(numbers(summarise(counted(rows), form)))
-        comparison.stale = stale(rows, [*ours.answers, *ours.recovered])
+        comparison.stale = stale(rows, joined([ours.answers, ours.recovered]))
         comparison.troubles = _troubles(summary.rows.base, rows, bad, comparison.stale)
         basis = Basis(summary.rows.path, sha256, form, len(rows), is_mapped(rows), comparison.stale)
         comparison.scored = Scored(rows, basis, summary.rows.entry.archived) if rows else None
@@ -50,13 +50,13 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     return comparison
 
 
-def stale(rows: Iterable[ScoredRow], answers: Sequence[Answer]) -> tuple[str, ...]:
+def stale(rows: Iterable[ScoredRow], answers: Answers) -> tuple[str, ...]:
     """Ids of scored rows whose answer is none that the run has for that id, each once, in the order of the rows.
 
     In a run of several repeats it must be of the row's own repeat. (A repeat may be stated for a whole file against what
     its rows say, so the only one is not looked at.)
     """
-    several = len({answer.repeat for answer in answers}) > 1
+    several = len(answers.repeats) > 1
     known: dict[tuple[str, int], set[Any]] = defaultdict(set)
     for answer in answers:
         known[answer.item, answer.repeat if several else 1].add(taken(answer))

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from evaluation import statistics
 from evaluation.protocols import liveclin
 from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result
-from evaluation.protocols.liveclin import LiveClinOfficial, QuestionRow, official_letter
+from evaluation.protocols.liveclin import LiveClinMCQ, LiveClinOfficial, QuestionRow, official_letter
+from evaluation.protocols.mcq import extract
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("CLINBOARD_SHARED", ROOT.parent / "shared"))
@@ -386,11 +387,16 @@ def test_an_item_is_a_question_in_its_case() -> None:
         ("stage", "Presentation & Assessment"),
         ("stage_text", "Initial Assessment"),
         ("position", "Q1"),
+        ("relative_position", "first 20 %"),
+        ("material", "image and table"),
+        ("questions_per_case", "3 questions"),
         ("image_modality", "CT"),
         ("image_modality", "PET & SPECT"),
         ("image_modality", "Biosignals"),
         ("table_modality", "unmapped"),
     )
+    assert [facets(item, "relative_position") for item in (second, third)] == [["middle"], ["last 20 %"]]
+    assert [facets(item, "material") for item in (second, third)] == [["image"], ["image"]]
     assert facets(second, "stage") == ["Other"]
     assert facets(second, "stage_text") == facets(third, "stage_text") == ["not given"]
     assert facets(second, "image_modality") == ["unmapped"]
@@ -451,10 +457,10 @@ def test_a_case_id_that_comes_twice_is_refused() -> None:
 
 def test_an_answer_carries_the_rule_and_the_types_of_its_row() -> None:
     read = OFFICIAL.read(QuestionRow("P1", 2, r"\boxed{d}", None, ["CT"], None, 3))
-    assert read == Answer("P1:2", 3, "D", "boxed", False, (("CT",), ()))
-    assert OFFICIAL.read(QuestionRow("P1", 0, "B", "Rate limit: 429")) == Answer(
-        "P1:0", 1, None, "none", True, ((), ())
-    )
+    assert read == Answer("P1:2", 3, "D", "boxed", False, (("CT",), (), "D", "boxed"))
+    failed = OFFICIAL.read(QuestionRow("P1", 0, "B", "Rate limit: 429"))
+    assert failed == Answer("P1:0", 1, None, "none", True, ((), (), None, "empty"))
+    assert OFFICIAL.taken(read) == ("D", "boxed")
 
 
 def test_a_case_counts_when_all_its_questions_are_right(two_cases: list[ItemSpec]) -> None:
@@ -634,7 +640,7 @@ def test_every_metric_is_described() -> None:
 
 # --- a slow and plain second count ------------------------------------------------------------------------------------
 
-CASE_ONLY = {"icd_chapter", "disease_cluster", "rarity"}
+CASE_ONLY = {"icd_chapter", "disease_cluster", "rarity", "questions_per_case"}
 CLASSIFY = {
     "image_modality": liveclin.official_image_modalities,
     "table_modality": liveclin.official_table_modalities,
@@ -642,7 +648,7 @@ CLASSIFY = {
 Counts = dict[tuple, tuple[Fraction | None, int, int]]
 
 
-def plain_counts(items: list[ItemSpec], rows: list[QuestionRow]) -> Counts:
+def plain_counts(items: list[ItemSpec], rows: list[QuestionRow], ours: bool = False) -> Counts:
     """(repeat, metric, variant, dimension, facet) -> (value, n, n_answered), by dictionaries and loops."""
     known = {item.key for item in items}
     repeats = sorted({each.repeat for each in rows}) or [1]
@@ -650,7 +656,7 @@ def plain_counts(items: list[ItemSpec], rows: list[QuestionRow]) -> Counts:
     gold = {item.key: item.gold for item in items}
     for each in rows:
         if each.key in known and each.key not in answers[each.repeat]:
-            letter = plain_letter(each.model_response or "")
+            letter = extract(each.model_response).letter if ours else plain_letter(each.model_response or "")
             state = "error" if each.error else "none" if letter is None else "wrong"
             state = "right" if state == "wrong" and letter == gold[each.key] else state
             answers[each.repeat][each.key] = state, each
@@ -709,6 +715,7 @@ def plain_scope(scope: int | None, items: list[ItemSpec], scoped: list[dict[str,
             kept = [case for case in group if variant == "" or values[case] is not None]
             n_answered = sum(all(answered[key] for key in members[case]) for case in kept)
             out[scope, "case_accuracy", variant, *pair] = mean([values[case] for case in kept]), len(kept), n_answered
+    out |= plain_journeys(scope, members, scoped, answered, out)
     figures: dict[tuple[str, str], list[str]] = defaultdict(list)
     for of in scoped:
         for state, each in of.values():
@@ -723,6 +730,47 @@ def plain_scope(scope: int | None, items: list[ItemSpec], scoped: list[dict[str,
             len(found),
             n_answered,
         )
+    return out
+
+
+def plain_journeys(
+    scope: int | None,
+    members: dict[str, list[str]],
+    scoped: list[dict[str, tuple[str, QuestionRow]]],
+    answered: dict[str, bool],
+    known: Counts,
+) -> Counts:
+    """Breaks and survival along the cases, the case accuracy of independent errors, and what all repeats share."""
+    out: Counts = {}
+    whole = sum(all(answered[key] for key in keys) for keys in members.values())
+
+    def broken_at(keys: list[str], of: dict[str, tuple[str, QuestionRow]]) -> int:
+        return next((n for n, key in enumerate(keys, 1) if of.get(key, ("",))[0] != "right"), 99)
+
+    for number in range(1, max(map(len, members.values()), default=0) + 1):
+        for variant in ("", "done_only"):
+            breaks, rights, n, n_answered = Fraction(0), Fraction(0), 0, 0
+            for keys in members.values():
+                places = [broken_at(keys, of) for of in scoped if any(key in of for key in keys)]
+                if places:
+                    breaks += Fraction(sum(place == number for place in places), len(places))
+                    rights += Fraction(sum(place > number for place in places), len(places))
+                if places or variant == "":
+                    n, n_answered = n + 1, n_answered + all(answered[key] for key in keys)
+            for metric, total in (("first_break", breaks), ("still_right", rights)):
+                out[scope, metric, variant, "position", f"Q{number}"] = total / n if n else None, n, n_answered
+    products = []
+    for keys in members.values():
+        product = Fraction(1)
+        for number in range(1, len(keys) + 1):
+            product *= known[scope, "question_accuracy", "", "position", f"Q{number}"][0] or Fraction(0)
+        products.append(product)
+    expected = sum(products, Fraction(0)) / len(products) if products else None
+    out[scope, "expected_case_accuracy", "", "overall", ""] = expected, len(members), whole
+    if scope is None:
+        for metric, these in (("right_in_all_repeats", all), ("right_in_any_repeat", any)):
+            right = [these(broken_at(keys, of) == 99 for of in scoped) for keys in members.values()]
+            out[None, metric, "", "overall", ""] = Fraction(sum(right), len(right)), len(right), whole
     return out
 
 
@@ -770,7 +818,7 @@ def assert_counts(result: Result, expected: Counts) -> None:
     assert set(found) == set(expected)
     for key, (value, n, n_answered) in expected.items():
         assert (found[key].n, found[key].n_answered) == (n, n_answered), key
-        if value is None or key[0] is not None:
+        if value is None or (key[0] is not None and key[1] != "expected_case_accuracy"):
             assert found[key].value == (None if value is None else float(value)), key
         else:
             assert found[key].value == pytest.approx(float(value), abs=1e-12), key
@@ -781,6 +829,72 @@ def assert_counts(result: Result, expected: Counts) -> None:
 def test_every_figure_equals_the_plain_count(seed: int, repeats: int) -> None:
     items, rows = invented_run(seed, repeats)
     assert_counts(score(items, *rows), plain_counts(items, rows))
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_our_reading_is_counted_alike_but_for_the_figures(seed: int, repeats: int) -> None:
+    items, rows = invented_run(seed, repeats)
+    evaluator = LiveClinMCQ()
+    result = evaluator.evaluate(items, [OFFICIAL.read(each) for each in rows], "seed")
+    expected = {key: count for key, count in plain_counts(items, rows, ours=True).items() if key[2] != "per_figure"}
+    assert_counts(result, expected)
+
+
+def test_the_two_readings_take_their_own_letter() -> None:
+    items = liveclin.items([make_case("X", mcq("C"))])
+    answer = OFFICIAL.read(row("X:0", "**Answer**: C. because A fits better"))
+    assert (OFFICIAL.taken(answer), LiveClinMCQ().taken(answer)) == (("A", "last_capital"), ("C", "phrase"))
+    for evaluator, value in ((OFFICIAL, 0.0), (LiveClinMCQ(), 1.0)):
+        result = evaluator.evaluate(items, [answer], "seed")
+        assert find(result, "case_accuracy").value == result.verdicts[0].value == value
+    assert OFFICIAL.fingerprint != LiveClinMCQ().fingerprint
+
+
+def test_cases_of_hand() -> None:
+    """X (2 questions) breaks at its second, Y (3 questions) at its first; Q1 is right in half, Q2 in half, Q3 always."""
+    items = liveclin.items([make_case("X", mcq("A"), mcq("B")), make_case("Y", mcq("C"), mcq("D"), mcq("E"))])
+    keys = {"X:0": "A", "X:1": "A", "Y:0": "A", "Y:1": "D", "Y:2": "E"}
+    result = score(items, *(row(key, letter) for key, letter in keys.items()))
+    along = {
+        q: (find(result, "first_break", "position", q).value, find(result, "still_right", "position", q).value)
+        for q in ("Q1", "Q2", "Q3")
+    }
+    assert along == {"Q1": (0.5, 0.5), "Q2": (0.5, 0.0), "Q3": (0.0, 0.0)}
+    # X: 1/2 x 1/2, Y: 1/2 x 1/2 x 1
+    expected = find(result, "expected_case_accuracy")
+    assert (expected.value, expected.n, expected.ci_low) == (0.25, 2, None)
+    assert find(result, "case_accuracy").value == 0.0
+    assert find(result, "case_accuracy", "questions_per_case", "3 questions").n == 1
+    # of two questions both stand in the middle
+    last = find(result, "question_accuracy", "relative_position", "last 20 %")
+    middle = find(result, "question_accuracy", "relative_position", "middle")
+    assert (last.value, last.n, middle.value, middle.n) == (1.0, 1, pytest.approx(2 / 3), 3)
+
+
+def test_cases_right_in_all_and_in_any_repeat(two_cases: list[ItemSpec]) -> None:
+    right = {"X:0": "A", "X:1": "B", "Y:0": "C", "Y:1": "D", "Y:2": "E"}
+    rows = [row(key, letter, repeat) for repeat in (1, 2) for key, letter in right.items()]
+    rows[-1] = row("Y:2", "A", 2)
+    result = score(two_cases, *rows)
+    for metric, value in (("right_in_all_repeats", 0.5), ("right_in_any_repeat", 1.0)):
+        assert (find(result, metric, repeat=None).value, find(result, metric, repeat=None).n) == (value, 2)
+    one = score(two_cases, *rows[:5])
+    assert not [a for a in one.aggregates if a.metric.startswith("right_in")]
+
+
+def test_without_items_nothing_is_expected() -> None:
+    result = score([], row("X:0", "A"))
+    assert (find(result, "expected_case_accuracy").value, find(result, "expected_case_accuracy").n) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("questions", "places"),
+    [(1, "m"), (2, "mm"), (3, "fml"), (4, "fmml"), (5, "fmmml"), (6, "fmmmml"), (10, "ffmmmmmmll")],
+)
+def test_relative_position(questions: int, places: str) -> None:
+    found = [liveclin.relative_position(index, questions) for index in range(questions)]
+    assert "".join(place[0] for place in found) == places
 
 
 # --- the public evaluator's own figures -------------------------------------------------------------------------------

@@ -361,7 +361,7 @@ def test_score_shares_count_judgements_by_the_whole_number_reached() -> None:
 
     assert shares(1) == pytest.approx({"0": 1, "1": 0, "2": 0, "3": 2, "4": 1, "5": 1, "no score": 1})
     assert shares(None) == pytest.approx({"0": 1, "1": 0, "2": 0, "3": 2, "4": 1, "5": 2, "no score": 1})
-    last = result.aggregates[-1]
+    last = [each for each in result.aggregates if each.metric == "score_share"][-1]
     assert (last.facet, last.n, last.n_answered) == ("no score", 7, 6)
 
 
@@ -380,7 +380,7 @@ def test_no_rows_at_all() -> None:
 def test_no_items_at_all() -> None:
     result = EVALUATOR.evaluate([], [], SEED)
     assert {each.n for each in result.aggregates} == {0}
-    assert result.verdicts == []
+    assert not len(result.verdicts)
 
 
 def test_vectors_say_what_became_of_each_item() -> None:
@@ -568,7 +568,7 @@ def test_the_plain_implementation_agrees(known: dict[tuple, str | None], judged:
         found = {
             (each.metric, each.variant, each.dimension, each.facet): each
             for each in result.aggregates
-            if each.repeat == scope and each.metric != "score_share"
+            if each.repeat == scope and each.metric not in ("score_share", "verdict_flip_rate", "score_flip_rate")
         }
         for key, (value, n) in expected.items():
             assert found[key].n == n
@@ -578,6 +578,75 @@ def test_the_plain_implementation_agrees(known: dict[tuple, str | None], judged:
 
 
 # -------------------------------------------------------------------------------------------------- people's scale
+
+
+def plain_flips(rows: list[ScoredRow], keys: set[str]) -> dict[tuple[str, str, str], tuple[float | None, int, int]]:
+    """Question by question and run by run, as one would count by hand."""
+    runs = sorted({each.repeat for each in rows})
+    said: dict[tuple[str, int], list[float]] = {}
+    for each in rows:
+        if each.key in keys:
+            said.setdefault((each.key, each.repeat), []).extend(
+                [s] if (s := valid_score(each.score)) is not None else []
+            )
+    means = {place: sum(map(Fraction, scores)) / len(scores) if scores else None for place, scores in said.items()}
+    scopes = {("overall", ""): (runs, keys)}
+    scopes |= {("judging_runs", f"{a} and {b}"): ([a, b], keys) for a, b in itertools.combinations(runs, 2)}
+    for code in {key.partition(":")[0] for key in keys}:
+        scopes["category", code] = runs, {key for key in keys if key.startswith(f"{code}:")}
+    found = {}
+    for (dimension, facet), (of, among) in scopes.items():
+        verdicts = flipped = scored = several = 0
+        for key in among:
+            held = [means[key, run] for run in of if (key, run) in means]
+            if len(held) > 1:
+                several += 1
+                scored += None not in held
+                verdicts += len({mean is not None and mean >= 4 for mean in held}) > 1
+                flipped += len({None if mean is None else math.floor(mean) for mean in held}) > 1
+        for metric, count in (("verdict_flip_rate", verdicts), ("score_flip_rate", flipped)):
+            found[metric, dimension, facet] = (count / several if several else None), several, scored
+    return found
+
+
+JUDGED = st.tuples(
+    st.sampled_from([MK, MTG]),
+    st.integers(1, 3),
+    st.sampled_from(["4", 5, 3.5, -1, "", None, 2, 4.5]),
+    st.integers(1, 3),
+)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(JUDGED, min_size=1, max_size=30))
+def test_flips_are_those_that_one_counts_by_hand(judged: list[tuple]) -> None:
+    document = {category: [question(group) for group in (1, 2)] for category in (MK, MTG)}  # group 3 is off the list
+    rows = [row(category, group, 1, score, repeat) for category, group, score, repeat in judged]
+    result = evaluate(document, rows)
+    found = {
+        (each.metric, each.dimension, each.facet): (each.value, each.n, each.n_answered)
+        for each in result.aggregates
+        if each.metric.endswith("flip_rate")
+    }
+    several = len({each.repeat for each in rows}) > 1
+    assert found == (plain_flips(rows, {item.key for item in items(document)}) if several else {})
+    assert all(each.repeat is None for each in result.aggregates if each.metric.endswith("flip_rate"))
+
+
+def test_flips_of_three_runs() -> None:
+    document = {MK: [question(group) for group in range(1, 6)]}
+    said = {1: "4 4 4", 2: "4 3 4", 3: "5 4 4", 4: "- 2 -", 5: "4 4 5"}
+    scores = [(group, repeat, score) for group, of in said.items() for repeat, score in enumerate(of.split(), 1)]
+    result = evaluate(document, [row(MK, group, 1, score, repeat) for group, repeat, score in scores])
+    verdict = pick(result, "verdict_flip_rate", repeat=None)
+    assert (verdict.value, verdict.n, verdict.n_answered) == (1 / 5, 5, 4)  # question 2 alone
+    assert verdict.ci_low < 1 / 5 < verdict.ci_high
+    assert pick(result, "score_flip_rate", repeat=None).value == 4 / 5  # all but question 1
+    pairs = {
+        facet: pick(result, "verdict_flip_rate", facet, repeat=None, dimension="judging_runs").value
+        for facet in ("1 and 2", "1 and 3", "2 and 3")
+    }
+    assert pairs == {"1 and 2": 1 / 5, "1 and 3": 0, "2 and 3": 1 / 5}
 
 
 def slow_scale(safety: int, b: int, c: int, d: int, e: int) -> int:
@@ -619,7 +688,14 @@ def test_ratings_off_the_scale_are_refused(ratings: tuple) -> None:
 def test_the_evaluator_says_what_it_is() -> None:
     assert EVALUATOR.name == "llmeval-med-aggregate-2026"
     assert EVALUATOR.headline in EVALUATOR.metrics
-    assert set(EVALUATOR.metrics) == {"usability_rate", "mean_score", "unsafe_rate", "score_share"}
+    assert set(EVALUATOR.metrics) == {
+        "usability_rate",
+        "mean_score",
+        "unsafe_rate",
+        "score_share",
+        "verdict_flip_rate",
+        "score_flip_rate",
+    }
     assert re.fullmatch(r"[0-9a-f]{64}", EVALUATOR.fingerprint)
 
 

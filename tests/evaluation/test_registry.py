@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias
+from evaluation.models import Benchmark, Evaluator, LanguageModel, ModelAlias, is_later
 from evaluation.registry import KNOWN_MODELS, find_model, known_model, model_slug, register_model, sync_registry
 from tests.ingest.trees import Tree, ingest, run_path, scores, small_tree, tables
 
@@ -153,3 +153,20 @@ def test_names_that_share_a_slug_are_numbered() -> None:
 def test_any_name_has_a_slug_that_a_path_can_hold(name: str) -> None:
     slug = model_slug(name)
     assert 0 < len(slug) <= 110 and "/" not in slug and not any(map(str.isspace, slug))
+
+
+@pytest.mark.parametrize(
+    ("day", "other", "later"),
+    [
+        ("2026-03", "2025-06", True),
+        ("2025-06-30", "2025-07", False),
+        ("2025", "2026-01", False),
+        ("2025-06", "2025-06", False),
+        ("2025-06-12", "2025-06", None),
+        ("2025", "2025-06", None),
+        ("", "2025-06", None),
+        ("2025-06", "", None),
+    ],
+)
+def test_days_are_compared_as_exactly_as_both_are_known(day: str, other: str, later: bool | None) -> None:
+    assert is_later(day, other) is later

@@ -17,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaluation import statistics
+from evaluation.statistics import resampling
 
 quick = settings(deadline=None, max_examples=40)
 finite = st.floats(-1e6, 1e6)
@@ -163,8 +164,8 @@ def test_resample_counts_are_the_draws_of_the_stream(clusters, seed, resamples):
 
 def test_counts_do_not_depend_on_the_block(monkeypatch):
     whole = statistics.resample_counts(50, "blocks", 100)
-    statistics._cache.clear()
-    monkeypatch.setattr(statistics, "_BLOCK", 333)
+    resampling._cache.clear()
+    monkeypatch.setattr(resampling, "_BLOCK", 333)
     assert (statistics.resample_counts(50, "blocks", 100) == whole).all()
 
 
@@ -174,33 +175,33 @@ def test_counts_are_kept_within_limits(monkeypatch):
             np.arange(clusters) / clusters, [np.arange(clusters)], np.arange(clusters), seed=seed, resamples=resamples
         )
 
-    statistics._cache.clear()
+    resampling._cache.clear()
     for seed in "abc":
         use(20, seed, 50)
-    assert [(key[1], kept.nbytes) for key, kept in statistics._cache.items()] == [("b", 500), ("c", 500)]
-    monkeypatch.setattr(statistics, "_CACHE_BYTES", 900)
+    assert [(key[1], kept.nbytes) for key, kept in resampling._cache.items()] == [("b", 500), ("c", 500)]
+    monkeypatch.setattr(resampling, "_CACHE_BYTES", 900)
     use(20, "d", 50)
-    assert [key[1] for key in statistics._cache] == ["d"]
+    assert [key[1] for key in resampling._cache] == ["d"]
     use(20, "e", 91)
-    assert [key[1] for key in statistics._cache] == ["d"]
+    assert [key[1] for key in resampling._cache] == ["d"]
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 3, 20, 33])
 def test_kept_counts_are_those_that_are_drawn(clusters):
     for dtype in (np.float32, np.float64):
-        blocks = [block for _, block in statistics._blocks(clusters, "kept", 40, np.dtype(dtype))]
+        blocks = [block.copy() for _, block in resampling.blocks(clusters, "kept", 40, np.dtype(dtype))]
         assert (np.concatenate(blocks) == statistics.resample_counts(clusters, "kept", 40)).all()
 
 
 def test_a_cluster_that_is_drawn_more_than_15_times_is_kept_as_it_is(monkeypatch):
     drawn = [[20, 0, 0, 0], [16, 4, 0, 0], [5, 5, 5, 5]]
     counts = np.array(drawn, dtype=np.uint8)
-    monkeypatch.setattr(statistics, "_drawn", lambda *_: iter([(slice(0, 2), counts[:2]), (slice(2, 3), counts[2:])]))
-    statistics._cache.clear()
+    monkeypatch.setattr(resampling, "_drawn", lambda *_: iter([(slice(0, 2), counts[:2]), (slice(2, 3), counts[2:])]))
+    resampling._cache.clear()
     for _ in range(2):
-        (block,) = (block for _, block in statistics._blocks(4, "unlucky", 3, np.dtype(np.float64)))
+        (block,) = (block for _, block in resampling.blocks(4, "unlucky", 3, np.dtype(np.float64)))
         assert block.tolist() == drawn
-    statistics._cache.clear()
+    resampling._cache.clear()
 
 
 @pytest.mark.parametrize(("clusters", "resamples"), [(0, 10), (10, 0)])
@@ -264,10 +265,10 @@ def test_a_stream_too_big_to_keep_gives_the_same_means(monkeypatch):
     stream = np.random.RandomState(5)
     items = stream.random_sample(90), [np.arange(90), np.arange(5)], stream.randint(0, 30, 90)
     kept = statistics.resampled_means(*items, seed="big", resamples=200)
-    statistics._cache.clear()
-    monkeypatch.setattr(statistics, "_CACHE_BYTES", 1)
+    resampling._cache.clear()
+    monkeypatch.setattr(resampling, "_CACHE_BYTES", 1)
     assert np.array_equal(statistics.resampled_means(*items, seed="big", resamples=200), kept, equal_nan=True)
-    assert not statistics._cache
+    assert not resampling._cache
 
 
 def test_a_resample_without_items_of_the_group_is_missing_and_left_out():
@@ -322,6 +323,75 @@ def test_clustered_items_have_the_interval_of_their_resamples():
         expected = np.nanquantile(means, [0.025, 0.975])
         assert interval == pytest.approx(tuple(expected), abs=1e-12)
         assert interval[0] < statistics.mean(values[group]) < interval[1]
+
+
+def plain_intervals(values, groups, clusters, seed, resamples) -> list[tuple[float, float]]:
+    """Percentiles of all resampled means, every one of them exact."""
+    columns = (
+        statistics.resampled_means(own, [group], clusters, seed=seed, resamples=resamples)[:, 0]
+        for own, group in zip(values, groups, strict=True)
+    )
+    return [statistics.percentile_interval(column) for column in columns]
+
+
+# steps of 2**-30 are far below what float32 can tell apart
+VALUES = {
+    "thirds": [0, 1 / 3, 2 / 3, 1],
+    "close": [0.5, 0.5 + 2**-30, 0.5 + 2**-29],
+    "whole": [0, 1],
+    "few": [0] * 50 + [0.7],
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("cache", [2**24, 1])
+def test_intervals_are_those_of_all_resampled_means_to_the_last_digit(kind, cache, monkeypatch):
+    monkeypatch.setattr(resampling, "_CACHE_BYTES", cache)
+    monkeypatch.setattr(resampling, "_BLOCK", 5000)
+    stream = np.random.RandomState(8)
+    clusters, task = stream.randint(0, 90, size=300), stream.randint(0, 8, size=300)
+    values = np.array([stream.choice(VALUES[kind], size=300), stream.random_sample(300)])
+    # all items, two halves, the tasks that make them up, one task twice over, a few items, one item twice
+    groups = [np.arange(300), *(np.flatnonzero(task % 2 == half) for half in (0, 1))]
+    groups += [np.flatnonzero(task == one) for one in range(8)] + [
+        np.flatnonzero(task == 3),
+        np.arange(6),
+        np.array([7, 7, 9]),
+    ]
+    rows = [0] * len(groups) + [1, 1]
+    groups += [np.arange(300), np.arange(0, 300, 7)]
+    found = statistics.mean_intervals(values, groups, clusters, seed="t", resamples=2000, rows=rows)
+    expected = plain_intervals(values[rows], groups, clusters, "t", 2000)
+    alone = [len(set(clusters[group])) == len(group) for group in groups]  # those may have Wilson's
+    wide = [
+        (one, other)
+        for one, other, single in zip(found, expected, alone, strict=True)
+        if other[0] < other[1] and not single
+    ]
+    assert len(wide) > 8 and all(one == other for one, other in wide)
+    assert statistics.mean_intervals(values[rows], groups, clusters, seed="t", resamples=2000) == found
+
+
+@quick
+@given(grouped_items(), st.sampled_from([1, 2, 3, 7, 40, 41, 200]), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_ends_are_found_for_any_number_of_resamples(items, resamples, confidence):
+    values, groups, clusters = items
+    groups = [np.array(group) for group in groups]
+    found = statistics.mean_intervals(values, groups, clusters, seed="g", resamples=resamples, confidence=confidence)
+    means = statistics.resampled_means(values, groups, clusters, seed="g", resamples=resamples)
+    for interval, column in zip(found, means.T, strict=True):
+        if not np.isnan(column).all():
+            expected = statistics.percentile_interval(column, confidence)
+            assert interval == expected or expected[0] == expected[1] or set(values) <= {0, 1}
+
+
+def test_sizes_are_kept_within_limits(monkeypatch):
+    resampling._sizes.clear()
+    monkeypatch.setattr(resampling, "_CACHE_BYTES", 900)
+    for group in ([0, 1], [1, 2], [0, 1], [2, 3]):
+        statistics.resampled_means(np.arange(4) / 4, [np.array(group)], np.arange(4), seed="s", resamples=50)
+    assert [sizes.nbytes for sizes in resampling._sizes.values()] == [200, 200]
+    resampling._sizes.clear()
 
 
 def test_right_or_wrong_items_of_their_own_clusters_have_wilsons_interval():
@@ -648,8 +718,10 @@ def test_kappa_by_hand():
             statistics.cohen_kappa(table)
 
 
-def test_nothing_but_numpy_is_needed():
-    tree = ast.parse(Path(statistics.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("path", sorted(Path(statistics.__file__).parent.glob("*.py")), ids=lambda path: path.stem)
+def test_nothing_but_numpy_is_needed(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     roots = {name.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
-    roots |= {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert roots - set(sys.stdlib_module_names) == {"numpy"}
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    roots |= {name.split(".")[0] for name in modules if not name.startswith("evaluation.statistics")}
+    assert roots - set(sys.stdlib_module_names) <= {"numpy"}

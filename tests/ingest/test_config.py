@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from evaluation.models import LanguageModel, ModelAlias
 from ingest import config as module
 from ingest.config import EMPTY, LARGEST, Config, ConfigError, ModelFacts, Stated, load
+from tests.ingest.trees import ingest, small_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "ingest" / "clinboard.schema.json").read_text(encoding="utf-8"))
@@ -74,8 +76,13 @@ def wrong(read: Load) -> Callable[..., list[tuple[int, str, str]]]:
 
 def test_models_with_facts_aliases_and_line(read):
     assert read(FULL).models == (
-        ModelFacts("Aster 3 Large", ("aster_3_large", "aster-3-large"), "Asterion", "proprietary", 2),
-        ModelFacts("Boreal", (), "", "", 3),
+        ModelFacts(
+            "Aster 3 Large",
+            ("aster_3_large", "aster-3-large"),
+            {"organisation": "Asterion", "access": "proprietary"},
+            2,
+        ),
+        ModelFacts("Boreal", (), {}, 3),
     )
 
 
@@ -318,6 +325,11 @@ models:
             "is 'free', expected one of 'proprietary', 'open', 'medical'",
         ),
         ("models: {'': {}}", 'models.""', "is empty text"),
+        (
+            "models: {A: {released_on: 2026-13}}",
+            "models.A.released_on",
+            "is no day, month or year: YYYY-MM-DD, YYYY-MM or YYYY is expected",
+        ),
         ("models: {A: {organisation: %s}}" % ("x" * 201), "models.A.organisation", "is longer than 200 characters"),
         ("leave_out: {path: a}", "leave_out", "is a mapping, expected a list"),
         ("leave_out: [a]", "leave_out[0]", "is 'a', expected a mapping (key: value)"),
@@ -526,3 +538,17 @@ def test_the_docs_name_every_key():
 @pytest.mark.parametrize("sample", re.findall(r"^\| `(?!path)\w+` \|.*\| `(\w+: .*)` \|$", DOCS, re.MULTILINE))
 def test_the_samples_of_the_docs_table_are_valid(read, sample):
     assert read(f"runs:\n- path: a\n  {sample}\n").stated("a").lines.values()
+
+
+@pytest.mark.django_db
+def test_facts_of_models_fill_what_is_empty(tmp_path: Path) -> None:
+    tree = small_tree(tmp_path, "aster_3")
+    LanguageModel.objects.create(slug="old", name="Aster 2", family="as staff says")
+    ModelAlias.objects.create(model=LanguageModel.objects.get(slug="old"), name="Aster 2")
+    facts = "family: Aster, size: 70B, released_on: 2026-08, knowledge_cutoff: '2025', predecessor: Aster 2"
+    tree.text("clinboard.yaml", f"models: {{Aster 3: {{aliases: [aster_3], {facts}}}, Aster 2: {{family: Aster}}}}\n")
+    ingest(tree, "--gold", tree.root / "gold")
+    model = LanguageModel.objects.get(name="Aster 3")
+    assert (model.family, model.size, model.released_on, model.knowledge_cutoff) == ("Aster", "70B", "2026-08", "2025")
+    assert model.predecessor is not None and model.predecessor.name == "Aster 2"
+    assert model.predecessor.family == "as staff says"

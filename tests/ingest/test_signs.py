@@ -31,7 +31,7 @@ def content_of(folder: Path, rows: list[Row], benchmark: str = "ehr-bench") -> F
     Tree(folder).lines("results.jsonl", rows)
     (entry,) = walk(folder)
     assert isinstance(entry, Entry)
-    return clinseek.read(entry, 0, None, BENCHMARKS[benchmark].read, lambda *_: None)
+    return clinseek.read(entry, None, BENCHMARKS[benchmark].read, lambda *_: None)
 
 
 def told(signs: Signs, mode: str = "agentic", **more: Any) -> Findings:
@@ -161,7 +161,7 @@ def test_the_timeline_belongs_into_the_prompt_of_a_oneshot_row(tmp_path: Path) -
     Tree(tmp_path).text("results.jsonl", escaped)
     (entry,) = walk(tmp_path)
     assert isinstance(entry, Entry)
-    content = clinseek.read(entry, 0, None, BENCHMARKS["ehr-bench"].read, lambda *_: None)
+    content = clinseek.read(entry, None, BENCHMARKS["ehr-bench"].read, lambda *_: None)
     assert told(content.signs).keys() == {"curated_text_leak"}
 
 
@@ -190,7 +190,7 @@ def test_rows_saved_from_broken_lines_are_not_counted(tmp_path: Path) -> None:
     Tree(tmp_path).text("results.jsonl", f"{row}\n{row}{row}\n")
     (entry,) = walk(tmp_path)
     assert isinstance(entry, Entry)
-    content = clinseek.read(entry, 0, None, BENCHMARKS["ehr-bench"].read, lambda *_: None)
+    content = clinseek.read(entry, None, BENCHMARKS["ehr-bench"].read, lambda *_: None)
     assert len(content.recovered) == 2 and told(content.signs)["salvaged_answers"][1] == 1
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 
 from evaluation.models import Evaluation, Run
 from leaderboard.beside import published_beside
@@ -79,8 +80,8 @@ def test_the_pages_show_the_strict_figure_first_and_what_the_stored_one_rests_on
     tree.lines(f"{FOLDER}/scored.jsonl", scored)
     ingest(tree)
     text = page(Run.objects.get().get_absolute_url())
-    strict, stored = text.index("By <code>clinseek-mm-raw-2026"), text.index(f"By <code>{NAME}")
-    assert strict < stored < text.index("Rests on stored verdicts: ")
+    strict, stored = text.index("By <code>clinseek-mm-raw-2026"), text.index(f"by <code>{NAME}")
+    assert strict < text.index("Rests on stored verdicts ") < stored
     assert f"{FOLDER}/scored.jsonl" in text and "its strings as they were given" in text
     assert (
         f"1 of its questions were scored from another answer than the results file holds now: {scored[0]['qid']}."
@@ -91,6 +92,11 @@ def test_the_pages_show_the_strict_figure_first_and_what_the_stored_one_rests_on
     # published figures rest on a judge: their place is that of stored verdicts, and empty without fine tasks
     assert "Published beside recomputed" in text and "overall_multimodal_989" in text
     assert "The fine task is in no gold" in text
+
+    text = page(reverse("how", args=["mm-bench"]))
+    for name in (NAME, "clinseek-mm-vocab-2026", "clinseek-mm-summary-vocab-2026"):
+        assert f'id="{name}"' in text
+    assert "overall_multimodal_989" in text and "complete_only" in text
 
     board = Board.objects.get(split__name="full2703", mode="agentic", split__release__name="v1")
     text = page(board.get_absolute_url())

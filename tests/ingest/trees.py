@@ -13,6 +13,8 @@ from typing import Any
 from django.apps import apps
 from django.core.management import call_command
 
+from evaluation.benchmarks import BENCHMARKS
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("CLINBOARD_SHARED", ROOT.parent / "shared"))
 Row = dict[str, Any]
@@ -192,9 +194,12 @@ Score = tuple[int | None, str, str, str, str]
 
 
 def scores(*arguments: Any) -> dict[str, dict[Score, Row]]:
-    """`manage.py scores --json` by model and then by (repeat, metric, variant, dimension, facet)."""
+    """`manage.py scores --json` by model and then by (repeat, metric, variant, dimension, facet): the boards' evaluators."""
     found: dict[str, dict[Score, Row]] = {}
+    first = {spec.slug: spec.evaluators[0].name for spec in BENCHMARKS.values() if spec.evaluators}
     for row in called("scores", *arguments, "--json").document:
+        if row["evaluator"] != first[row["benchmark"]]:
+            continue
         key = (row["repeat"], row["metric"], row["variant"], row["dimension"], row["facet"])
         assert key not in found.setdefault(row["model"], {}), "an aggregate stands twice"
         found[row["model"]][key] = row

@@ -80,6 +80,20 @@ def only_who_sees(name: str) -> Check:
     return check
 
 
+def evaluators_of(name: str, of_one: int) -> Check:
+    """As the run itself; a run with one evaluator answers `of_one` to who may see it. Items of LiveClin are nobody's."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for run in (world.hidden[visibility], world.alone[visibility]):
+            wanted = of_one if run.evaluations.count() == 1 else 200
+            response = get(world, role, name, run.key)
+            assert response.status_code == (wanted if sees(role, visibility) else 404)
+            assert (run.key in response.content.decode()) == (sees(role, visibility) and wanted == 200)
+        assert "PMC0:" not in get(world, role, name, world.alone[visibility].key).content.decode()
+
+    return check
+
+
 def lists_what_is_seen(name: str, *args: str, mark: Callable[[Run], str]) -> Check:
     """A page for everybody on which a run leaves a mark only for those who may see it."""
 
@@ -162,7 +176,9 @@ def says_nothing(name: str, *args: str, status: int = 200) -> Check:
 ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
+    "how": says_nothing("how", "ehr-bench"),
     "run": only_who_sees("run"),
+    "run-evaluators": evaluators_of("run-evaluators", 404),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
     "sources": staff_alone("sources"),
@@ -176,6 +192,7 @@ ROUTES: dict[str, Check] = {
     "api:boards": boards_of("api:boards"),
     "api:board": board_of("api:board"),
     "api:run": only_who_sees("api:run"),
+    "api:run-evaluators": evaluators_of("api:run-evaluators", 200),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
     "api:findings": findings_of("api:findings"),
     "api:openapi-json": says_nothing("api:openapi-json"),

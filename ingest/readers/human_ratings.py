@@ -1,0 +1,163 @@
+"""People's ratings of one run's generated texts (LLMEval-Med, MTG), as CSV or JSON Lines. Read strictly.
+
+CSV has a header of the columns `KEYS`, in any order; JSON Lines have objects of the same keys. UTF-8, with or without a
+byte-order mark; blank lines are passed over. `docs/human-ratings.md` says what the keys mean.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from reprlib import repr as short
+from typing import Any
+
+from evaluation.protocols.human_ratings import HIGHEST, RATINGS, Rating
+
+KEYS = ("item", "rater", *RATINGS)
+LARGEST = 64 << 20  # bytes of a file
+MOST_PROBLEMS = 20
+# As long as the tables hold them.
+LONGEST = {"item": 300, "rater": 100}
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+Problem = tuple[int, str, str]  # line (0: the whole file), field ("": no field), message
+
+
+class RatingsError(ValueError):
+    """Everything that is wrong with a ratings file, by line. `str()` gives one sentence a line, the first twenty."""
+
+    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+        self.problems = sorted(problems, key=lambda problem: problem[0])
+        told = [
+            f"{name}{f' line {line}' if line else ''}: {f'{field} ' if field else ''}{message}"
+            for line, field, message in self.problems[:MOST_PROBLEMS]
+        ]
+        if more := len(self.problems) - len(told):
+            told.append(f"{name}: and {more} more")
+        super().__init__("\n".join(told))
+
+
+@dataclass(frozen=True, slots=True)
+class RatedLine:
+    """One line: what one person said of the answer to one question."""
+
+    line: int
+    item: str
+    rater: str
+    rating: Rating
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsFile:
+    name: str
+    sha256: str
+    lines: tuple[RatedLine, ...]
+
+
+def load(path: str | os.PathLike[str]) -> RatingsFile:
+    """Read and check a file. Raises RatingsError with every problem found, also when it cannot be read at all."""
+    name = os.path.basename(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RatingsError(name, [(0, "", f"cannot be read: {reason}")]) from error
+    if len(data) > LARGEST:
+        raise RatingsError(name, [(0, "", f"is larger than {LARGEST >> 20} MB")])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise RatingsError(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
+    problems: list[Problem] = []
+    read = _json_lines if text.lstrip().startswith("{") else _csv
+    lines = [rated for line, row in read(text, problems) if (rated := _rated(line, row, problems))]
+    first: dict[tuple[str, str], int] = {}
+    for rated in lines:
+        if (line := first.setdefault((rated.item, rated.rater), rated.line)) != rated.line:
+            problems.append((rated.line, "item", f"is {rated.item!r}, which {rated.rater!r} has rated in line {line}"))
+    if not lines and not problems:
+        problems.append((0, "", f"holds no ratings; expected CSV with the header {','.join(KEYS)}, or JSON Lines"))
+    if problems:
+        raise RatingsError(name, problems)
+    return RatingsFile(name, hashlib.sha256(data).hexdigest(), tuple(lines))
+
+
+def _csv(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for row in reader:
+            if not "".join(row).strip() and len(row) < 2:
+                pass
+            elif header is None:
+                header = row
+                if sorted(header) != sorted(KEYS):
+                    problems.append((line, "", f"the header is {short(','.join(row))}, expected {','.join(KEYS)}"))
+                    return
+            elif len(row) != len(header):
+                problems.append((line, "", f"has {len(row)} fields, expected {len(header)}"))
+            else:
+                yield line, dict(zip(header, row, strict=True))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        problems.append((line, "", f"is not CSV: {error}"))
+
+
+def _json_lines(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, written in enumerate(text.split("\n"), 1):
+        if not written.strip():
+            continue
+        try:
+            pairs = json.loads(written, object_pairs_hook=_Pairs)
+        except (ValueError, RecursionError) as error:
+            message = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
+            problems.append((line, "", f"is not JSON: {message}"))
+            continue
+        if not isinstance(pairs, _Pairs):
+            problems.append((line, "", "is no JSON object"))
+            continue
+        keys = [key for key, _ in pairs]
+        faults = [(line, key, f"is not a known key; known are {', '.join(KEYS)}") for key in keys if key not in KEYS]
+        faults += [(line, key, "is given twice") for key in KEYS if keys.count(key) > 1]
+        faults += [(line, "", f"has no {key!r}") for key in KEYS if key not in keys]
+        problems += faults
+        if not faults:
+            yield line, dict(pairs)
+
+
+class _Pairs(list):
+    """A JSON object as it is written, keys that are given twice too."""
+
+
+def _rated(line: int, row: dict[str, Any], problems: list[Problem]) -> RatedLine | None:
+    """The line as a rating; None where something is wrong, which is added to the problems."""
+    faults = [(line, key, fault) for key in LONGEST if (fault := _text_fault(row[key], LONGEST[key]))]
+    numbers = []
+    for key in RATINGS:
+        most = 1 if key == "safety" else HIGHEST
+        value = row[key]
+        # a digit in ASCII; int() would take others, signs and spaces
+        number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]", value) else value
+        if type(number) is not int or not 0 <= number <= most:
+            faults.append((line, key, f"is {short(value)}, expected a whole number from 0 to {most}"))
+        numbers.append(number)
+    problems += faults
+    return None if faults else RatedLine(line, row["item"], row["rater"], Rating(*numbers))
+
+
+def _text_fault(value: Any, longest: int) -> str:
+    if not isinstance(value, str):
+        return f"is {short(value)}, expected text"
+    if not 0 < len(value) <= longest or not value.strip():
+        return f"is {short(value)}, expected text of 1 to {longest} characters"
+    bad = _NO_TEXT.search(value)
+    return f"is {short(value)}: it holds the character U+{ord(bad[0]):04X}" if bad else ""
