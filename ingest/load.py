@@ -214,6 +214,7 @@ def store_evaluation(
         evaluator=kept,
         gold_fingerprint=items.split.fingerprint,
         labels_fingerprint=items.split.labels_fingerprint,
+        basis=basis_of(evaluator),
     )
     insert_rows(
         ItemScore,
@@ -243,6 +244,12 @@ def store_evaluation(
         ((evaluation.pk, *_figures(row)) for row in result.aggregates),
     )
     return evaluation
+
+
+def basis_of(evaluator: Any) -> dict[str, Any]:
+    """What an evaluation of stored verdicts rests on; empty for every other."""
+    basis = getattr(evaluator, "basis", None)
+    return basis.as_json() if basis is not None else {}
 
 
 def _item_score_rows(

@@ -17,13 +17,13 @@ from django.utils.dateparse import parse_datetime
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
 from evaluation.models import LanguageModel, ModelAlias, Run
-from evaluation.protocols.base import Answers, Result, joined
+from evaluation.protocols.base import Answers, Evaluator, Result, joined
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
-from ingest.load import due, evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
@@ -31,7 +31,7 @@ from ingest.scan import same_stat
 from ingest.select import Chosen, Seen, Selection
 from ingest.signs import Signs
 from ingest.splits import ItemBook
-from ingest.summaries import Comparison, Recomputed, Summaries, Summary, overall_scores
+from ingest.summaries import Comparison, Recomputed, Summaries, Summary, mm, overall_scores
 
 Results = list[tuple[Any, Result]]
 # Every repeat has scores and intervals of its own; no study repeats a run so often.
@@ -49,6 +49,7 @@ class ReadRun:
     counts: dict[str, Any] = field(default_factory=dict)
     results: Results = field(default_factory=list)
     compared: list[Comparison] = field(default_factory=list)
+    stored: Results = field(default_factory=list)
 
     @property
     def spec(self) -> BenchmarkSpec:
@@ -152,6 +153,7 @@ class RunLoader:
         run.counts["task_names"] = self._notes(run)
         self._signs(run)
         run.compared = self._compare(run)
+        run.stored = _by_stored_verdicts(run)
         self._load(run)
         return ""
 
@@ -201,7 +203,14 @@ class RunLoader:
             run.split = items.split
         else:
             self.book.label(split)
-        return run if not due(run) and self._has_same_summaries(run, chosen) else None
+        now = not due(run) and not self._stored_is_due(run, chosen)
+        return run if now and self._has_same_summaries(run, chosen) else None
+
+    def _stored_is_due(self, run: Run, chosen: Chosen) -> bool:
+        """Whether scored rows lie beside the run that the evaluator of now has not counted against the gold of now."""
+        stored = BENCHMARKS[chosen.benchmark].stored_evaluator
+        rows = any(one.rows for one in self.summaries.of(chosen) if one.form.removesuffix(mm.MARKDOWN_ONLY) in mm.FORMS)
+        return stored is not None and rows and _mark(run, stored)[:-1] not in [mark[:-1] for mark in _marks(run)]
 
     def _is_same(self, seen: Seen) -> bool:
         before = self.context.previous.get(seen.path)
@@ -247,7 +256,7 @@ class RunLoader:
                     self._keep(run, existing, replaced)
                 else:
                     existing = self._new_run(run, model, model_name, key, replaced)
-                    load_run(existing, run.contents, items, run.results, run.compared, replaced)
+                    load_run(existing, run.contents, items, [*run.results, *run.stored], run.compared, replaced)
                     loaded = run.counts["rows"]
                 self._note_files(chosen, existing)
             self.context.report.rows_loaded += loaded
@@ -295,6 +304,12 @@ class RunLoader:
         for evaluator, result in run.results:
             if evaluator in wanted:
                 store_evaluation(existing, run.items, run.contents, evaluator, result)
+        kept = _marks(existing)
+        for evaluator, result in run.stored:
+            if _mark(existing, evaluator) not in kept:
+                store_evaluation(existing, run.items, run.contents, evaluator, result)
+        if run.spec.stored_evaluator and not run.stored:
+            existing.evaluations.filter(evaluator__name=run.spec.stored_evaluator.name).update(current=False)
         if existing.state == Run.State.SUPERSEDED:
             existing.state, existing.superseded_by = Run.State.LIVE, None
         existing.counts = run.counts
@@ -525,3 +540,27 @@ def _moment(told: Any) -> datetime.datetime | None:
         return moment and moment.replace(tzinfo=moment.tzinfo or datetime.UTC).astimezone(datetime.UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def _by_stored_verdicts(run: ReadRun) -> Results:
+    """The figures that a scorer's rows beside the run give, where there are any."""
+    stored, scored = run.spec.stored_evaluator, mm.newest_form(run.compared)
+    if stored is None or scored is None:
+        return []
+    evaluator = stored.over(scored.rows, scored.basis)
+    answers = joined([run.answers, run.recovered])
+    return [(evaluator, evaluator.evaluate(run.items.specs, answers, run.items.split.fingerprint))]
+
+
+def _mark(run: Run, evaluator: Evaluator) -> tuple[Any, ...]:
+    """By which an evaluation is told to be the one that would be made now."""
+    split = run.split
+    return evaluator.name, evaluator.fingerprint, split.fingerprint, split.labels_fingerprint, basis_of(evaluator)
+
+
+def _marks(run: Run) -> list[tuple[Any, ...]]:
+    return [
+        (kept.evaluator.name, kept.evaluator.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis)
+        for kept in run.evaluations.all()
+        if kept.current
+    ]

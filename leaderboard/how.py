@@ -35,7 +35,7 @@ def how_page(spec: BenchmarkSpec) -> dict[str, Any]:
     """The context of the page of one benchmark."""
     return {
         "spec": spec,
-        "evaluators": [_evaluator(spec, evaluator) for evaluator in spec.evaluators],
+        "evaluators": [_evaluator(spec, evaluator) for evaluator in spec.all_evaluators],
         "outcomes": [(outcome.name.lower().replace("_", " "), outcome.meaning) for outcome in OUTCOMES],
         "variants": list(readings.VARIANTS.items()),
         "statistics": [(title, said(function)) for title, function in STATISTICS],
@@ -53,13 +53,15 @@ def _evaluator(spec: BenchmarkSpec, evaluator: Evaluator) -> dict[str, Any]:
         "fingerprint": evaluator.fingerprint,
         "description": evaluator.description,
         "shown": evaluator is spec.evaluator,
+        "missing": getattr(evaluator, "missing", ""),
         "metrics": [
             {
                 "id": metric,
                 "name": metric_name(metric),
                 "means": meaning,
                 "headline": metric == evaluator.headline,
-                "table": example_table(spec.slug, evaluator, metric),
+                # what rests on stored verdicts or on an encoder has no example that could be scored here
+                "table": example_table(spec.slug, evaluator, metric) if evaluator in spec.evaluators else None,
             }
             for metric, meaning in evaluator.metrics.items()
         ],

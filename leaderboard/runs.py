@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.models import ResultFile, Run, Score
+from evaluation.models import Evaluation, ResultFile, Run, Score
+from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.models import Board
@@ -43,6 +44,7 @@ STATED = {
     "liveclin_version": "Version of the official code",
 }
 NOT_FOR_ALL = {"image_mode": {"liveclin", "mm-bench"}, "judge": {"llmeval-med"}, "liveclin_version": {"liveclin"}}
+MOST_STALE = 50  # ids that a page names
 _ABSOLUTE = re.compile(r"(?<![\w.\])>])/(?:[^\s/:'\",;]+/)+[^\s:'\",;]*")
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 
@@ -215,6 +217,9 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)
         ),
         "people": people_of(run, user),
+        "stored": [_rests_on(evaluation.basis) for evaluation in evaluations if evaluation.basis],
+        "absent": absent_evaluators(spec, evaluations),
+        "published": published_beside(run, evaluations),
         "summaries": [_summary(summary) for summary in run.summaries.order_by("pk")],
         "findings": [
             {
@@ -242,6 +247,24 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             (f"Run {run.key}", ""),
         ],
     }
+
+
+def _rests_on(basis: dict[str, Any]) -> dict[str, Any]:
+    """What stored verdicts rest on, in words; empty for any other evaluation."""
+    if not basis:
+        return {}
+    strings = "its strings mapped to a vocabulary" if basis["mapped"] else "its strings as they were given"
+    return {**basis, "strings": strings, "stale": basis["stale"][:MOST_STALE], "n_stale": len(basis["stale"])}
+
+
+def absent_evaluators(spec: BenchmarkSpec, evaluations: Sequence[Evaluation]) -> list[tuple[str, str]]:
+    """(name, why) of the evaluators on demand that were not applied to the run."""
+    applied = {evaluation.evaluator.name for evaluation in evaluations}
+    return [
+        (evaluator.name, evaluator.missing or "not applied to this run yet")
+        for evaluator in spec.optional_evaluators
+        if evaluator.name not in applied
+    ]
 
 
 def _stated(run: Run) -> dict[str, Any]:

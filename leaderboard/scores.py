@@ -64,6 +64,7 @@ VARIANTS = {
     "done_only": "missing left out",
     "per_figure": "each figure counted",
     "mean_of_categories": "mean of categories",
+    "complete_only": "incomplete rows left out",
 }
 
 
@@ -106,7 +107,8 @@ def _overall_table(scores: Iterable[Score], evaluation: Evaluation, spec: Benchm
     headline = evaluation.evaluator.headline
     metrics = sorted(dict.fromkeys(metric for metric, _ in found), key=lambda metric: metric != headline)
     variants = [v for v in dict.fromkeys(variant for _, variant in found) if v]
-    meaning = dict(spec.evaluator.metrics) if spec.evaluator else {}
+    known = spec.named(evaluation.evaluator.name)
+    meaning = dict(known.metrics) if known else {}
     columns = (
         Column("metric", "Metric", "text"),
         Column("value", "Value", "score", metric=headline, evaluator=evaluation.evaluator.name),

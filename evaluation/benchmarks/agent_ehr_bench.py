@@ -30,7 +30,8 @@ SPEC = BenchmarkSpec(
     attribution="AgentEHR-Bench and ClinSeek authors",
     how_computed=(
         "Set F1 of the answers against the gold, per question, then the mean over all expected questions. A question "
-        "without a row counts 0. Gold is the ATC name where one is given, else the name."
+        "without a row counts 0. Gold is the ATC name where one is given, else the name. The aggregate overall_5_tasks is the "
+        "mean over the questions of all tasks but prescriptions; with equally many in each it is the mean of the five tasks."
     ),
     how_not_to_read=(
         "Published averages leave prescriptions out: compare them with the aggregate overall_5_tasks, not with the overall "

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from evaluation.benchmarks.examples import Example
 from evaluation.protocols.base import Answer, Evaluator, ItemSpec
+from evaluation.protocols.encoder import Encoder
+
+
+class StoredEvaluator(Evaluator, Protocol):
+    """Counts what a scorer left beside a run: `over` gives the evaluator of the run that the rows are of."""
+
+    def over(self, rows: Sequence[Any], basis: Any) -> Evaluator: ...
+
+
+class OptionalEvaluator(Evaluator, Protocol):
+    """Needs what is not always there. `missing` says in words what that is; it is empty where nothing is missing."""
+
+    @property
+    def missing(self) -> str: ...
+
+    @property
+    def encoder(self) -> Encoder: ...
+
+    def using(self, encoder: Encoder) -> Evaluator:
+        """The same evaluator with another way to its vectors, such as one that keeps them."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +38,8 @@ class BenchmarkSpec:
     value for a row that cannot be read. `read` takes the answer out of a row; `comparable` gives the form in which two
     answers to one question are the same or not. `sizes` maps a split to its published number of expected items: another number in
     the gold is a warning, never an error. `unit` is the word for what is resampled and counted as independent.
+    `evaluators` are applied to every run, the first is the one that the board shows; `stored_evaluator` only to runs with
+    scored rows beside them, `optional_evaluators` only on demand.
     """
 
     slug: str
@@ -29,6 +51,8 @@ class BenchmarkSpec:
     read: Callable[[Any], Answer]
     comparable: Callable[[Answer], Hashable]
     evaluators: tuple[Evaluator, ...] = ()
+    stored_evaluator: StoredEvaluator | None = None
+    optional_evaluators: tuple[OptionalEvaluator, ...] = ()
     dimensions: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     default_release: str = ""
@@ -45,3 +69,12 @@ class BenchmarkSpec:
     def evaluator(self) -> Evaluator | None:
         """The evaluator that the board shows; None while a benchmark has none."""
         return self.evaluators[0] if self.evaluators else None
+
+    @property
+    def all_evaluators(self) -> tuple[Evaluator, ...]:
+        """Of every kind, the one that the board shows first."""
+        stored = (self.stored_evaluator,) if self.stored_evaluator else ()
+        return (*self.evaluators, *stored, *self.optional_evaluators)
+
+    def named(self, name: str) -> Evaluator | None:
+        return next((evaluator for evaluator in self.all_evaluators if evaluator.name == name), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -162,3 +163,20 @@ def _mean(values: np.ndarray, index: np.ndarray, is_answered: np.ndarray, row: A
     if len(index):
         row.value, row.n, row.n_answered = statistics.mean(values[index]), len(index), int(is_answered[index].sum())
     return row
+
+
+def weighted(rows: Sequence[Aggregate], name: str, weights: Mapping[tuple[str, str], float]) -> list[Aggregate]:
+    """The named aggregate of means over facets, (dimension, facet) -> weight, for each repeat, metric and variant; n are all
+    their items. Where a facet has no value there is no aggregate: a weight is never given to another facet. No interval.
+    """
+    found: dict[tuple[int | None, str, str], dict[tuple[str, str], Aggregate]] = {}
+    for row in rows:
+        if (row.dimension, row.facet) in weights and row.value is not None:
+            found.setdefault((row.repeat, row.metric, row.variant), {})[row.dimension, row.facet] = row
+    out = []
+    for place, parts in found.items():
+        if parts.keys() == weights.keys():
+            value = math.fsum(weights[pair] * (part.value or 0.0) for pair, part in parts.items())
+            n, heard = (sum(getattr(part, field) for part in parts.values()) for field in ("n", "n_answered"))
+            out.append(Aggregate(*place, "aggregate", name, value, n, heard))
+    return out

@@ -38,6 +38,7 @@ class ScoredRow(msgspec.Struct):
     prediction_raw: Any = None
     prediction_strs: Any = None
     note: Any = None
+    status: Any = None
     route: Any = None
     judge_subtype: Any = None
     judge_match: Any = None

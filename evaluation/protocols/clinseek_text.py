@@ -154,14 +154,18 @@ class ClinSeekText(Evaluator):
         "averaged, then questions. Missing questions count 0 (variant done_only leaves them out, as the public scorer prints)."
     )
 
-    def __init__(self, benchmark: str, dimensions: tuple[str, ...]):
+    def __init__(
+        self, benchmark: str, dimensions: tuple[str, ...], weighted: Mapping[str, Mapping[tuple[str, str], float]] = {}
+    ):
         self.benchmark = benchmark
         self.dimensions = dimensions
+        self.weighted = weighted
         self._last: _Prepared | None = None
 
     @property
     def fingerprint(self) -> str:
-        content = json.dumps([self.name, self.description, self.benchmark, self.dimensions, METRICS])
+        weights = [[name, sorted(parts.items())] for name, parts in self.weighted.items()]
+        content = json.dumps([self.name, self.description, self.benchmark, self.dimensions, METRICS, *weights])
         return hashlib.sha256(content.encode()).hexdigest()
 
     def read(self, row: ClinSeekRow) -> Answer:
@@ -198,6 +202,8 @@ class ClinSeekText(Evaluator):
             verdicts.add(outcome, values[0])
             rows.add(index, answer.repeat, outcome, values)
         vectors, aggregates = rows.collect(ready.groups, ready.clusters, seed, overall_only=frozenset(METRICS[1:]))
+        for name, weights in self.weighted.items():
+            aggregates += aggregate.weighted(aggregates, name, weights)
         return Result(verdicts, vectors, aggregates, notes, task_names)
 
     def _prepare(self, items: Sequence[ItemSpec]) -> _Prepared:

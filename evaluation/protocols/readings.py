@@ -19,6 +19,7 @@ VARIANTS = {
     "recovered_done_only": "The same, missing items left out.",
     "first_row": "Of several rows of one item in one repeat only the first; shown where it differs.",
     "every_row": "Every row counted, twins too; shown where it differs.",
+    "complete_only": "Stored verdicts: as done_only, rows without a readable answer left out too, as the old re-scorer does.",
     "per_figure": "LiveClin: a question once per figure or table, as the public summary counts.",
     "mean_of_categories": "LLMEval-Med: the plain mean of the categories' values.",
 }

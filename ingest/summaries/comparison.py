@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
 from evaluation.protocols.base import Aggregate, Answers
+from evaluation.protocols.clinseek_mm_stored import ScoredRow
+from evaluation.protocols.clinseek_mm_verdicts import Basis
 from ingest.lines import LineReader
 from ingest.readers.base import Trouble
 from ingest.select import Seen
@@ -21,11 +23,21 @@ Scores = Mapping[tuple[str, str, str, str], float | None]
 R = TypeVar("R", bound=msgspec.Struct)
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The rows of an MM scorer, from the file `basis` names; `archived` says that it lies in an archive."""
+
+    rows: Sequence[ScoredRow]
+    basis: Basis
+    archived: bool
+
+
 @dataclass(slots=True)
 class Comparison:
     """`rows` holds [figure, theirs, ours]; `stale` the ids of rows that were scored from another answer than the run's.
 
-    `agrees` is None where nothing of ours can be compared. `troubles` is what else there is to tell of the file.
+    `agrees` is None where nothing of ours can be compared. `troubles` is what else there is to tell of the file, `scored` the
+    rows of an MM scorer that it was made from.
     """
 
     path: str
@@ -34,6 +46,7 @@ class Comparison:
     tolerance: float = EXACT
     stale: tuple[str, ...] = ()
     troubles: list[Trouble] = field(default_factory=list)
+    scored: Scored | None = None
 
     @property
     def largest_difference(self) -> float | None:
@@ -118,5 +131,10 @@ def is_figure(value: Any) -> bool:
 
 def read_rows(seen: Seen, kind: type[R]) -> tuple[list[R], int]:
     """(rows, lines that give none) of a row file. OSError passes through."""
+    return hashed_rows(seen, kind)[:2]
+
+
+def hashed_rows(seen: Seen, kind: type[R]) -> tuple[list[R], int, str]:
+    """As `read_rows`, with the sha256 of the file as stored."""
     reader = LineReader(seen.entry.real, kind, slow=lambda row: msgspec.convert(row, kind))
-    return [row for *_, row in reader], reader.bad_lines
+    return [row for *_, row in reader], reader.bad_lines, reader.sha256

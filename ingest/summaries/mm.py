@@ -8,8 +8,18 @@ from typing import Any
 
 from evaluation.protocols.base import Answer, Answers, joined
 from evaluation.protocols.clinseek_mm_stored import ScoredRow, counted, counted_answers, judge_free, summarise
+from evaluation.protocols.clinseek_mm_verdicts import Basis, is_mapped
 from ingest.readers.base import Trouble
-from ingest.summaries.comparison import EXACT, FOUR_DECIMALS, Comparison, Recomputed, Summary, numbers, read_rows
+from ingest.summaries.comparison import (
+    EXACT,
+    FOUR_DECIMALS,
+    Comparison,
+    Recomputed,
+    Scored,
+    Summary,
+    hashed_rows,
+    numbers,
+)
 
 FORMS = ("old_summary", "integrated", "summary_vocab")
 MARKDOWN_ONLY = "_md_only"
@@ -27,10 +37,12 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     from_answers = dict(numbers(summarise(counted_answers(ours.answers), form)))
     from_rows: dict[tuple[str, ...], float] = {}
     if summary.rows is not None:
-        rows, bad = read_rows(summary.rows, ScoredRow)
+        rows, bad, sha256 = hashed_rows(summary.rows, ScoredRow)
         from_rows = dict(numbers(summarise(counted(rows), form)))
         comparison.stale = stale(rows, joined([ours.answers, ours.recovered]))
         comparison.troubles = _troubles(summary.rows.base, rows, bad, comparison.stale)
+        basis = Basis(summary.rows.path, sha256, form, len(rows), is_mapped(rows), comparison.stale)
+        comparison.scored = Scored(rows, basis, summary.rows.entry.archived) if rows else None
     for path, theirs in numbers(document if isinstance(document, dict) else {}):
         value = (from_answers if judge_free(path, form) else from_rows).get(path)
         if value is not None:
@@ -74,3 +86,10 @@ def _troubles(base: str, rows: Sequence[ScoredRow], bad: int, old: Sequence[str]
         )
         found.append(Trouble("warning", "judge_outage", text))
     return found
+
+
+def newest_form(compared: Iterable[Comparison]) -> Scored | None:
+    """The scored rows that stand for a run: not from an archive, then with mapped strings, then by form and path."""
+    order = ("integrated", "summary_vocab", "old_summary")
+    found = [one.scored for one in compared if one.scored is not None]
+    return min(found, key=lambda one: (one.archived, order.index(one.basis.form), one.basis.path), default=None)

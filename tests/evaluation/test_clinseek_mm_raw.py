@@ -20,7 +20,8 @@ from evaluation.benchmarks.mm_bench import EVALUATOR, SPEC
 from evaluation.protocols import readings
 from evaluation.protocols.base import Aggregate, Answer, ItemSpec, Outcome, Result
 from evaluation.protocols.clinseek_mm import mm_items, read, take
-from evaluation.protocols.clinseek_mm_raw import METRICS, ClinSeekMMRaw, strict
+from evaluation.protocols.clinseek_mm_means import METRICS, strict
+from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
 from evaluation.protocols.clinseek_rows import ClinSeekRow, from_dict
 from tests.ingest.trees import SHARED, Row, answered, failed, finish
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from evaluation.models import Evaluation
 from ingest.documents import dictionaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.summaries.comparison import numbers
@@ -20,6 +21,7 @@ from tests.ingest.trees import Called, called, ingest, tables
 
 SLUGS = {"ehr_bench": "ehr-bench", "agent_ehr_bench": "agent-ehr-bench", "mm_bench": "mm-bench"}
 METRICS = ("f1", "precision", "recall")
+STORED = "clinseek-mm-stored-2026"
 Key = tuple[str, str, str, str]
 
 
@@ -55,6 +57,8 @@ def loaded(pack: Path, django_db_setup: None, django_db_blocker: Any) -> Iterato
 def scored(loaded: Called) -> dict[Key, dict[tuple, dict[str, Any]]]:
     found: dict[Key, dict[tuple, dict[str, Any]]] = defaultdict(dict)
     for row in called("scores", "--json").document:
+        if row["evaluator"] == STORED:
+            continue  # figures by another rule
         key = (row["benchmark"], row["mode"], row["split"], row["model"])
         found[key][row["repeat"], row["metric"], row["variant"], row["dimension"], row["facet"]] = row
     return found
@@ -401,6 +405,37 @@ def test_figures_are_compared_as_the_pack_lists_them(
             stored["form"],
             theirs.keys() - compared.keys(),
         )
+
+
+def test_stored_verdicts_are_an_evaluation_of_their_own(
+    loaded: Called, expected: dict[str, Any], physical: dict[str, str]
+) -> None:
+    """One a run that has scored rows: what the summary beside them prints, with the file and its stale rows named."""
+    ours = {}
+    for row in called("scores", "--json", "--benchmark", "mm-bench").document:
+        if row["evaluator"] == STORED and (row["dimension"], row["repeat"]) == ("overall", 1):
+            ours[row["run"], row["metric"], row["variant"]] = row["value"]
+    runs = {run["path"]: run["id"] for run in loaded.runs.values()}
+    found = {kept.run.key: kept for kept in Evaluation.objects.filter(evaluator__name=STORED).select_related("run")}
+    wanted = set()
+    for stored in expected["stored_scores"]:
+        files = [name for name in stored["files"] if name.endswith("scored.jsonl")]
+        if "summary" not in stored or not files:
+            continue
+        run = runs[relative(stored["for_run"])]
+        wanted.add(run)
+        assert (found[run].current, found[run].basis["form"]) == (True, stored["form"])
+        assert physical[found[run].basis["path"]] == relative(files[0])
+        assert found[run].basis["mapped"] is (stored["form"] != "old_summary")
+        assert sorted(found[run].basis["stale"]) == sorted(stored.get("stale_qids", []))
+        for name, value in stored["summary"].items():
+            # the old re-scorer leaves incomplete rows out of these, as every other form does not
+            complete = stored["form"] == "summary_vocab" and not name.startswith("unified")
+            if (key := (run, name, "complete_only" if complete else "done_only")) in ours:
+                assert ours[key] == pytest.approx(value, abs=1e-9), (stored["for_run"], name)
+        headline = stored["summary"].get("unified_f1")
+        assert headline is None or ours[run, "unified_f1", "done_only"] == pytest.approx(headline, abs=1e-9)
+    assert found.keys() == wanted and len(wanted) == 10
 
 
 # --- once more --------------------------------------------------------------------------------------------------------

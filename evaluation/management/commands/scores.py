@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
 
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run, Score, protocol_text
 
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
             scores = scores.filter(evaluation__run__split__release__benchmark__slug=options["benchmark"])
         if options["run"]:
             scores = scores.filter(evaluation__run__key=options["run"])
+        self._tell_absent(options)
         fields = ("repeat", "metric", "variant", "dimension", "facet", "value", "n", "n_answered", "ci_low", "ci_high")
         rows = scores.order_by("evaluation_id", "pk").values_list("evaluation_id", *fields)
         heads: dict[int, dict[str, Any]] = {}
@@ -54,6 +56,13 @@ class Command(BaseCommand):
             first = False
         if options["json"]:
             self.stdout.write("\n]")
+
+    def _tell_absent(self, options: dict[str, Any]) -> None:
+        """Evaluators that cannot be applied here, on standard error: their scores are not in the list."""
+        for spec in BENCHMARKS.values():
+            for evaluator in spec.optional_evaluators:
+                if evaluator.missing and options["benchmark"] in (None, spec.slug):
+                    self.stderr.write(f"scores: no {evaluator.name}: {evaluator.missing}")
 
     def _head(self, evaluation_id: int) -> dict[str, Any]:
         run = Run.objects.select_related("split__release__benchmark").get(evaluations=evaluation_id)
