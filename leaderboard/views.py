@@ -194,6 +194,6 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
-        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\n",
+        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n",
         content_type="text/plain",
     )

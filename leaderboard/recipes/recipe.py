@@ -180,6 +180,8 @@ def _unsound(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
         yield ("rows", "groups"), "stands beside a plain list of models: give one of them"
     if not data["columns"]:
         yield ("columns",), "is empty: a table has at least one column"
+    if not re.fullmatch(r"[A-Za-z0-9:._+-]*", data.get("label", "")):
+        yield ("label",), f"is {data['label']!r}, expected letters, digits and any of : . _ + -"
     listed: dict[str, Place] = {}
     for place, model in _listed(rows):
         if re.search(r"[\r\n]", model):

@@ -152,7 +152,8 @@ def from_latex(data: bytes) -> Grid:
 
 
 def _untexed(cell: str) -> str:
-    cell = re.sub(r"\\rlap\{\\textsuperscript\{.*?\}\}|\\textsuperscript\{.*?\}|\{\\scriptsize [^}]*\}", "", cell)
+    cell = re.sub(r"\\phantom\{.*\}$|\\hspace\{6pt\}\{\\scriptsize [^}]*\}", "", cell.strip())
+    cell = re.sub(r"\\rlap\{\\textsuperscript\{.*?\}\}|\\textsuperscript\{.*?\}", "", cell)
     cell = re.sub(r"\\ensuremath\{\\approx\}\\,|\\textbf\{(\S*?)\}", r"\1", cell)
     return cell.replace(r"\ensuremath{-}", "-").strip()
 

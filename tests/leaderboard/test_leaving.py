@@ -97,6 +97,13 @@ def test_what_cannot_be_compared_is_told(board: Built, edit: Any, told: str) -> 
     assert len(wrong) == 1 and told in wrong[0]
 
 
+def test_a_name_that_looks_like_our_comments_confuses_nothing(db: None, tmp_path: Path) -> None:
+    name = 'x % clinboard-row "third" & y'
+    ingest(ehr_tree(tmp_path / "a", {name: 18, "third": 5}))
+    built = build(from_json('{"title": "% clinboard-recipe {}", "columns": [{"benchmark": "ehr-bench"}]}'), PUBLIC)
+    assert check(as_file(built, "tex").decode() + as_macros(built).decode(), PUBLIC, "t.tex") == (4, [])
+
+
 def test_a_file_that_was_not_exported_is_refused() -> None:
     with pytest.raises(ValueError, match=r"paper\.tex: holds no recipe"):
         check("\\begin{tabular}{l} 1 \\end{tabular}", PUBLIC, "paper.tex")

@@ -63,6 +63,10 @@ BOARD = {"board": EHR_BOARD}
             "r.yaml line 5: rows.models[1] is 'x', which is listed",
         ),
         ("title: T\ntitle: T\n", "r.yaml line 2: title is given twice, first in line 1"),
+        (
+            "title: T\nlabel: 'a}\\input{b'\ncolumns:\n  - board: b\n",
+            "r.yaml line 2: label is 'a}\\\\input{b', expected letters",
+        ),
         ("title: &a T\n", "r.yaml line 1: anchors and aliases"),
     ],
 )
