@@ -14,13 +14,17 @@ from django.views.decorators.http import conditional_page
 from django.views.decorators.vary import vary_on_cookie
 from ninja import Router, Schema
 from ninja.decorators import decorate_view
+from ninja.errors import HttpError
 
 from evaluation.models import ModelAlias, Run
 from leaderboard.boards import view_board, view_cards
 from leaderboard.evaluators import evaluators_document
+from leaderboard.builder import base_of, recipe_as_file, recipe_of
 from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
 from leaderboard.models import Board
+from leaderboard.recipes.build import build
+from leaderboard.recipes.recipe import RecipeError
 from leaderboard.runs import run_document
 from leaderboard.wishes import Wish
 
@@ -132,6 +136,14 @@ class BoardOut(Schema):
     board: BoardFacts
     summary: str
     chosen: list[str]
+    table: TableOut
+
+
+class RecipeTableOut(Schema):
+    """`recipe` as a YAML file would say it; `page` is the address of the table builder with it."""
+
+    recipe: dict[str, Any]
+    page: str
     table: TableOut
 
 
@@ -366,6 +378,20 @@ def board(request: HttpRequest, slug: str) -> Any:
         "chosen": view.chosen,
         "table": view.table.as_dict(),
     }
+
+
+@router.get("/tables", response=RecipeTableOut, exclude_unset=True, url_name="tables")
+@revalidated
+def tables(request: HttpRequest) -> Any:
+    """The table of a recipe: the same fields as in the address of the page /tables/. With `format`, that file."""
+    if request.GET.get("format"):
+        return recipe_as_file(request)
+    try:
+        built = build(recipe_of(request), request.user, base_of(request))
+    except RecipeError as error:
+        raise HttpError(400, str(error)) from error
+    page = f"{reverse('tables')}?{built.recipe.query}"
+    return {"recipe": built.recipe.document, "page": page, "table": built.table.as_dict()}
 
 
 @router.get("/runs/{key}", response=RunOut, url_name="run")

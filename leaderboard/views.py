@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.db import DatabaseError, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,6 +17,8 @@ from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.evaluators import evaluators_page
+from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
@@ -56,13 +60,16 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
     view = view_board(found, request.user, Wish.read(request.GET))
     if view is None:
         raise Http404
+    asked = view.choice.wish.address() if view.choice and view.choice.wish else ""
     context = {
         "view": view,
         "table": view.table,
         "spec": BENCHMARKS[found.benchmark.slug],
         "choice": view.choice,
         "others": other_boards(found, request.user),
-        "json_href": reverse("api:board", args=[slug]) + (view.choice.wish.address() if view.choice else ""),
+        "json_href": reverse("api:board", args=[slug]) + asked,
+        "files": [(EXPORTS[form].label, reverse("board-file", args=[slug, form]) + asked) for form in ("csv", "tex")],
+        "builder_href": f"{reverse('tables')}?{urlencode({'title': view.table.title, 'c1.board': slug})}",
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),
@@ -70,6 +77,29 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         ],
     }
     return render(request, "leaderboard/board.html", context)
+
+
+@require_safe
+@vary_on_cookie
+@cache_control(private=True, no_cache=True)
+def board_as_file(request: HttpRequest, slug: str, form: str) -> HttpResponse:
+    """The table of the board's page as a file, as its address asks for it; `bom=1` puts a byte-order mark before CSV, for spreadsheets."""
+    found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
+    view = view_board(found, request.user, Wish.read(request.GET))
+    if view is None or form not in EXPORTS:
+        raise Http404
+    table = for_file(view, request.user, base_of(request))
+    return download(table, form, slug, bom=request.GET.get("bom") == "1")
+
+
+@require_safe
+@vary_on_cookie
+@cache_control(private=True, no_cache=True)
+def tables(request: HttpRequest) -> HttpResponse:
+    """The table builder: a form and what it makes; the address is the recipe, and with `format` a file."""
+    if request.GET.get("format"):
+        return recipe_as_file(request)
+    return render(request, "leaderboard/tables.html", tables_page(request))
 
 
 @page
@@ -168,6 +198,6 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
-        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\n",
+        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n",
         content_type="text/plain",
     )

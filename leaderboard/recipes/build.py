@@ -41,7 +41,8 @@ def build(recipe: Recipe, user: Person, base: str = "") -> Built:
     What a person may not see is not there: the same words for a board that does not exist and for one that is hidden.
     """
     plain = [wish for wish in recipe.columns if not wish.is_difference]
-    boards = {wish.name: _board(recipe, wish, user) for wish in plain}
+    visible = list(Board.objects.visible_to(user).with_benchmark())
+    boards = {wish.name: _board(recipe, wish, visible) for wish in plain}
     distinct = list({board.pk: board for board in boards.values()}.values())
     by_board = {standing.board.pk: standing for standing in standings(distinct, user)}
     figures = {wish.name: collect(recipe, wish, by_board[boards[wish.name].pk], user) for wish in plain}
@@ -59,30 +60,35 @@ def _place(recipe: Recipe, name: str) -> int:
     return [wish.name for wish in recipe.columns].index(name)
 
 
-def _board(recipe: Recipe, wish: ColumnWish, user: Person) -> Board:
+def _board(recipe: Recipe, wish: ColumnWish, visible: Sequence[Board]) -> Board:
     """The one visible board that fits what the column says of it."""
-    boards = Board.objects.visible_to(user).with_benchmark()
-    asked = {
-        "slug": wish.board,
-        "split__release__benchmark__slug": wish.benchmark,
-        "split__release__name": wish.release,
-        "split__name": wish.split,
-        "mode": wish.mode,
-    }
-    boards = boards.filter(**{field: value for field, value in asked.items() if value})
-    if wish.shots is not None:
-        boards = boards.filter(shots=wish.shots)
-    if wish.conversation_kept is not None:
-        boards = boards.filter(conversation_kept=wish.conversation_kept)
-    found = list(boards[:6])
+    asked = [wish.board, wish.benchmark, wish.release, wish.split, wish.mode, wish.shots, wish.conversation_kept]
+    found = [
+        board
+        for board in visible
+        if all(want in ("", None) or want == has for want, has in zip(asked, _parts(board), strict=True))
+    ]
     place = ("columns", _place(recipe, wish.name))
     if not found:
-        said = ", ".join(value for value in asked.values() if value)
+        said = ", ".join(str(want) for want in asked if want not in ("", None))
         raise recipe.error(place, f"fits no board: {said}")
     if len(found) > 1:
         named = ", ".join(board.slug for board in found[:5]) + (", ..." if len(found) > 5 else "")
         raise recipe.error(place, f"fits more than one board: {named}. Say which one by `board`")
     return found[0]
+
+
+def _parts(board: Board) -> tuple[str | int | bool | None, ...]:
+    split, mode = board.split, board.mode
+    return (
+        board.slug,
+        board.benchmark.slug,
+        split.release.name,
+        split.name,
+        mode,
+        board.shots,
+        board.conversation_kept,
+    )
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from django.core.cache import cache
 
 from evaluation import statistics
 from evaluation.benchmarks import BenchmarkSpec
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 RowKey = tuple[int, str]
 Bounds = tuple[float, float]
+Kept = TypeVar("Kept")
 _REPORTED_FIELDS = ("metric", "variant", "dimension", "facet")
 
 
@@ -89,8 +92,12 @@ class Figures:
         if one.values is None or two.values is None:
             return None
         matrix, sizes = statistics.cluster_sums(np.array([one.values, two.values]), self.clusters)
-        found = statistics.paired_differences(matrix, sizes, seed=self.seed)
-        return float(found.low[0, 1]), float(found.high[0, 1])
+
+        def compute() -> Bounds:
+            found = statistics.paired_differences(matrix, sizes, seed=self.seed)
+            return float(found.low[0, 1]), float(found.high[0, 1])
+
+        return _kept("difference", self.seed, matrix, sizes, compute)
 
     @property
     def all_reported(self) -> bool:
@@ -113,11 +120,30 @@ class Figures:
         if self.clusters is not None and all(told.values is not None for told in rivals.values()):
             values = [told.value for told in rivals.values()]
             matrix, sizes = statistics.cluster_sums(np.array([told.values for told in rivals.values()]), self.clusters)
-            places = statistics.rank_intervals(values, matrix, sizes, seed=self.seed)
+            places = _kept(
+                f"ranks {values}",
+                self.seed,
+                matrix,
+                sizes,
+                lambda: statistics.rank_intervals(values, matrix, sizes, seed=self.seed),
+            )
             best = [key for key, place in zip(rivals, places, strict=True) if place and place.tied_with_leader]
         rest = {key: told.value for key, told in rivals.items() if key not in best}
         second = [key for key, value in rest.items() if value == max(rest.values())]
         return best, second
+
+
+def _kept(what: str, seed: str, matrix: np.ndarray, sizes: np.ndarray, compute: Callable[[], Kept]) -> Kept:
+    """What `compute` gives, kept under a hash of all that it rests on: never stale, and the same for whoever may see it."""
+    content = hashlib.sha256(f"{what} {seed} {matrix.shape} ".encode())
+    content.update(np.ascontiguousarray(matrix).tobytes())
+    content.update(np.ascontiguousarray(sizes).tobytes())
+    key = f"recipe:{content.hexdigest()}"
+    found = cache.get(key)
+    if found is None:
+        found = compute()
+        cache.set(key, found, timeout=None)
+    return found
 
 
 def collect(recipe: Recipe, wish: ColumnWish, standing: Standing, user: Person) -> Figures:

@@ -53,11 +53,13 @@ def read(text: str) -> list[Printed]:
             continue
         elif bare.startswith(SEEN.strip()) and line.lstrip().startswith("%"):
             out[-1].seen = bare.removeprefix(SEEN.strip()).strip()
-        elif COLUMNS.strip() in line:
-            columns = _json(line.partition(COLUMNS.strip())[2], list)
-        elif CELL.strip() in line:
+        elif (keys := _behind(COLUMNS, line)[1]) is not None:
+            columns = _json(keys, list)
+        elif _behind(CELL, line)[1] is not None:
             _macro(out[-1], number, line)
-        elif columns is not None and (ROW.strip() in line or re.search(r"(?<!\\)&", _without_comment(line))):
+        elif columns is not None and (
+            _behind(ROW, line)[1] is not None or re.search(r"(?<!\\)&", _without_comment(line))
+        ):
             _row(out[-1], number, line, columns)
         if r"\end{tabular}" in line:
             columns = None
@@ -65,10 +67,10 @@ def read(text: str) -> list[Printed]:
 
 
 def _row(printed: Printed, number: int, line: str, columns: list[str]) -> None:
-    body, mark, place = line.partition(ROW.strip())
-    row = _json(place, str) if mark else None
+    body, place = _behind(ROW, line)
+    row = None if place is None else _json(place, str)
     body = re.sub(r"\\\\\s*(?:\[[^\]]*\])?\s*\Z", "", body.rstrip())
-    cells = re.split(r"(?<!\\)&", body)
+    cells = re.split(r"(?<!\\)&", body if place is not None else _without_comment(body))
     if row is None:
         printed.loose.append((number, "has figures but no comment that says which row it is"))
     elif len(cells) != len(columns):
@@ -78,12 +80,20 @@ def _row(printed: Printed, number: int, line: str, columns: list[str]) -> None:
 
 
 def _macro(printed: Printed, number: int, line: str) -> None:
-    body, _, place = line.partition(CELL.strip())
-    found, where = _MACRO.match(body), _json(place, list)
+    body, place = _behind(CELL, line)
+    found, where = _MACRO.match(body), _json(place or "", list)
     if found is None or where is None or len(where) != 3:
         printed.loose.append((number, "is no macro that can be read"))
     else:
         printed.macros[Place(*where)] = found[2]
+
+
+def _behind(mark: str, line: str) -> tuple[str, str | None]:
+    """(what stands before our comment, what it holds); None where the line has none. An escaped % begins no comment."""
+    body, *rest = re.split(r"(?<!\\)%", line, maxsplit=1)
+    word = mark.strip("% ")
+    told = rest[0].strip() if rest else ""
+    return (body, told.removeprefix(word)) if told.startswith(f"{word} ") else (line, None)
 
 
 def _json(text: str, kind: type[Kind]) -> Kind | None:

@@ -92,6 +92,16 @@ class Recipe:
         """The recipe as the query string of an address; `from_query` gives the same recipe back."""
         return urlencode(list(_pairs(self.document)))
 
+    def without(self, column: int) -> str:
+        """The query of the recipe without one column, and without the differences that are formed with it."""
+        gone = self.columns[column].name
+        kept = [
+            {"name": wish.name, **said}
+            for wish, said in zip(self.columns, self.document["columns"], strict=True)
+            if gone not in (wish.name, wish.of, wish.minus)
+        ]
+        return urlencode(list(_pairs({**self.document, "columns": kept})))
+
     @property
     def as_json(self) -> str:
         """One line of ASCII; `from_json` gives the same recipe back."""
@@ -170,6 +180,8 @@ def _unsound(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
         yield ("rows", "groups"), "stands beside a plain list of models: give one of them"
     if not data["columns"]:
         yield ("columns",), "is empty: a table has at least one column"
+    if not re.fullmatch(r"[A-Za-z0-9:._+-]*", data.get("label", "")):
+        yield ("label",), f"is {data['label']!r}, expected letters, digits and any of : . _ + -"
     listed: dict[str, Place] = {}
     for place, model in _listed(rows):
         if re.search(r"[\r\n]", model):

@@ -130,7 +130,8 @@ class Column:
 
     def cell(self, value: float | None, low: float | None = None, high: float | None = None, **more: Any) -> Cell:
         """A cell of this column, its text made here. An interval goes below a score and is the text of a whisker."""
-        bounds = "" if low is None or high is None else f"{self.format(low)}–{self.format(high)}"
+        between = "–" if low is None or low >= 0 else " to "  # a dash before a minus is read as another sign
+        bounds = "" if low is None or high is None else f"{self.format(low)}{between}{self.format(high)}"
         made = {"text": bounds or self.format(value)} if self.kind == "interval" else {"text": self.format(value)}
         if bounds and self.kind == "score":
             made["sub"] = bounds

@@ -73,8 +73,8 @@ def _second(text: str) -> str:
 
 
 def figure(text: str) -> str:
-    """The text of a figure with a true minus sign."""
-    return rf"\ensuremath{{-}}{escape(text[1:])}" if text.startswith("-") else escape(text)
+    """The text of a figure with true minus signs."""
+    return r"\ensuremath{-}".join(map(escape, re.split(r"(?<![\w.])-(?=\d)", text)))
 
 
 def _body(table: Table, label: str, float_name: str) -> str:

@@ -152,7 +152,8 @@ def from_latex(data: bytes) -> Grid:
 
 
 def _untexed(cell: str) -> str:
-    cell = re.sub(r"\\rlap\{\\textsuperscript\{.*?\}\}|\\textsuperscript\{.*?\}|\{\\scriptsize [^}]*\}", "", cell)
+    cell = re.sub(r"\\phantom\{.*\}$|\\hspace\{6pt\}\{\\scriptsize [^}]*\}", "", cell.strip())
+    cell = re.sub(r"\\rlap\{\\textsuperscript\{.*?\}\}|\\textsuperscript\{.*?\}", "", cell)
     cell = re.sub(r"\\ensuremath\{\\approx\}\\,|\\textbf\{(\S*?)\}", r"\1", cell)
     return cell.replace(r"\ensuremath{-}", "-").strip()
 
@@ -187,10 +188,8 @@ def test_every_form_has_the_same_rows_order_and_digits(form: str) -> None:
     assert READERS[form](exported(rich(), form)) == wanted(form)
 
 
-@pytest.mark.parametrize("form", sorted(EXPORTS))
+@pytest.mark.parametrize("form", sorted(set(EXPORTS) - {"csv"}))  # which holds rows only
 def test_every_form_says_what_stands_beside_the_table(form: str) -> None:
-    if form == "csv":
-        pytest.skip("rows only: a program reads it")
     data = exported(rich(), form)
     if form == "parquet":
         data = polars.read_parquet_metadata(io.BytesIO(data))["clinboard"].encode()

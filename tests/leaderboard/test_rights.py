@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import polars
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -14,6 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from evaluation.models import LanguageModel, Run
 from ingest.models import Source
+from leaderboard.builder import FORMATS
+from leaderboard.exports import EXPORTS
 from leaderboard.lists import models_page
 from leaderboard.models import Board
 from tests.conftest import ROLES, People
@@ -38,6 +44,7 @@ class World:
     alone: dict[str, Run]
     source: Source
     clients: dict[str, Client] = field(default_factory=dict)
+    answers: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
 
 @pytest.fixture
@@ -56,12 +63,12 @@ def world(people: People, tmp_path: Path) -> World:
 Check = Callable[[World, str, str], None]
 
 
-def get(world: World, role: str, name: str, *args: Any) -> Any:
+def get(world: World, role: str, name: str, *args: Any, query: str = "") -> Any:
     if role not in world.clients:  # a client is slow to make: it lists the static files
         world.clients[role] = Client()
         if role != "anonymous":
             world.clients[role].force_login(world.people[role])
-    return world.clients[role].get(reverse(name, args=args))
+    return world.clients[role].get(reverse(name, args=args) + (f"?{query}" if query else ""))
 
 
 def sees(role: str, visibility: str) -> bool:
@@ -115,6 +122,63 @@ def board_of(name: str) -> Check:
         assert get(world, role, name, slug).status_code == (200 if sees(role, visibility) else 404)
 
     return check
+
+
+def content(response: Any) -> str:
+    """The text of an answer; of a Parquet file its metadata, which hold the whole table."""
+    data = response.getvalue() if response.streaming else response.content
+    if data[:4] == b"PAR1":
+        return polars.read_parquet_metadata(io.BytesIO(data))["clinboard"] + str(polars.read_parquet(io.BytesIO(data)))
+    return data.decode().replace("\\_", "_")  # as Markdown and LaTeX write it
+
+
+def once(world: World, role: str, name: str, *args: Any, query: str = "") -> Any:
+    """The answer, asked for once a role: it is the same for every visibility that is looked for in it."""
+    key = (role, name, args, query)
+    if key not in world.answers:
+        world.answers[key] = get(world, role, name, *args, query=query)
+    return world.answers[key]
+
+
+def board_files(world: World, role: str, visibility: str) -> None:
+    """Every form of the shared board holds what the role may see; a board that a hidden run opened has no file."""
+    for form in EXPORTS:
+        response = once(world, role, "board-file", EHR_BOARD, form)
+        assert response.status_code == 200 and "attachment" in response["Content-Disposition"]
+        assert (world.hidden[visibility].model_name in content(response)) == sees(role, visibility), form
+    slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+    assert once(world, role, "board-file", slug, "csv").status_code == (200 if sees(role, visibility) else 404)
+    assert once(world, role, "board-file", EHR_BOARD, "exe").status_code == 404
+
+
+def recipes(name: str) -> Check:
+    """A recipe in every form: the rows that the role may see; a hidden board or model is as one that does not exist."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        def ask(form: str, **recipe: str) -> Any:
+            wishes = {"title": "t", "c1.board": EHR_BOARD, "format": form, **recipe}
+            return once(world, role, name, query=urlencode({key: value for key, value in wishes.items() if value}))
+
+        seen, hidden = sees(role, visibility), world.hidden[visibility]
+        for form in ("", *FORMATS):
+            mark = hidden.model.slug if form == "macros" else hidden.model_name
+            assert (mark in content(ask(form))) == (seen and form != "methods"), form
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        for form in ("", "csv"):
+            for wanted, wish in (("c1.board", slug), ("models", hidden.model_name)):
+                answer = ask(form, **{wanted: wish})
+                if form or name == "api:tables":
+                    assert answer.status_code == (200 if seen else 400), (form, wish)
+                if not seen:
+                    nothing = ask(form, **{wanted: "nothing-such"})
+                    assert _bare(content(answer), wish) == _bare(content(nothing), "nothing-such"), (form, wish)
+
+    return check
+
+
+def _bare(text: str, word: str) -> str:
+    """The text without what was asked for, and without what each answer has of its own."""
+    return re.sub(r"csrfmiddlewaretoken[^>]*|nonce=\S+", "", text.replace(word, ""))
 
 
 def boards_of(name: str) -> Check:
@@ -177,6 +241,8 @@ ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
     "how": says_nothing("how", "ehr-bench"),
+    "board-file": board_files,
+    "tables": recipes("tables"),
     "run": only_who_sees("run"),
     "run-evaluators": evaluators_of("run-evaluators", 404),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
@@ -191,6 +257,7 @@ ROUTES: dict[str, Check] = {
     "logout": says_nothing("logout", status=405),
     "api:boards": boards_of("api:boards"),
     "api:board": board_of("api:board"),
+    "api:tables": recipes("api:tables"),
     "api:run": only_who_sees("api:run"),
     "api:run-evaluators": evaluators_of("api:run-evaluators", 200),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
