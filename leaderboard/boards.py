@@ -53,6 +53,7 @@ class BoardView:
     sentence: str
     invented: bool
     table: Table
+    recomputed: bool = False
     chosen: tuple[str, ...] = ()
     choice: Choice | None = None
 
@@ -124,7 +125,8 @@ def view_board(board: Board, user: Person, wish: Wish = NO_WISH) -> BoardView | 
     wish, problems = _known(wish, facets)
     told = []
     offers = selects(standing, wish)
-    has_both = bool(standing.entries and standing.reported)
+    recomputed = bool(standing.entries)
+    has_both = recomputed and bool(standing.reported)
     if wish.facets:
         told.append(restrict(standing, wish.facets))
     if hidden := narrow(standing, wish):
@@ -146,6 +148,7 @@ def view_board(board: Board, user: Person, wish: Wish = NO_WISH) -> BoardView | 
         sentence,
         board.split.release.name == INVENTED,
         arrange(table, wish),
+        recomputed,
         (*(f"Passed over: {problem}." for problem in problems), *told),
         Choice(wish, offers, facets, names, columns, asked_for(wish, names), has_both),
     )

@@ -7,6 +7,7 @@ from leaderboard import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
+    path("boards/<slug:slug>/evaluators/", views.moves, name="moves"),
     path("how/<slug:slug>/", views.how, name="how"),
     path("boards/<slug:slug>/table.<slug:form>", views.board_as_file, name="board-file"),
     path("tables/", views.tables, name="tables"),

@@ -16,13 +16,14 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
-from leaderboard.evaluators import evaluators_page
 from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
+from leaderboard.moves import moves_page
 from leaderboard.runs import run_page
 from leaderboard.wishes import Wish
 
@@ -83,7 +84,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 @vary_on_cookie
 @cache_control(private=True, no_cache=True)
 def board_as_file(request: HttpRequest, slug: str, form: str) -> HttpResponse:
-    """The table of the board's page as a file, as its address asks for it; `bom=1` puts a byte-order mark before CSV, for spreadsheets."""
+    """The table of the board's page as a file, as the address asks; `bom=1` puts a byte-order mark before CSV."""
     found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
     view = view_board(found, request.user, Wish.read(request.GET))
     if view is None or form not in EXPORTS:
@@ -100,6 +101,14 @@ def tables(request: HttpRequest) -> HttpResponse:
     if request.GET.get("format"):
         return recipe_as_file(request)
     return render(request, "leaderboard/tables.html", tables_page(request))
+
+
+@page
+def moves(request: HttpRequest, slug: str) -> HttpResponse:
+    found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
+    if (context := moves_page(found, request.user, request.GET)) is None:
+        raise Http404
+    return render(request, "leaderboard/moves.html", context)
 
 
 @page

@@ -23,7 +23,7 @@ from leaderboard.exports import EXPORTS
 from leaderboard.lists import models_page
 from leaderboard.models import Board
 from tests.conftest import ROLES, People
-from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load
+from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load, older_rules
 
 VISIBILITIES = ("private", "team", "public")
 SEES = {
@@ -237,9 +237,19 @@ def says_nothing(name: str, *args: str, status: int = 200) -> Check:
     return check
 
 
+def moves_of_a_board(world: World, role: str, visibility: str) -> None:
+    """Only visible runs stand side by side; which items move only for who may see them."""
+    for run in Run.objects.all():
+        older_rules(run)
+    board_of("moves")(world, role, visibility)
+    text = get(world, role, "moves", EHR_BOARD).content.decode()
+    assert ("Which ones is shown to those" in text) == (role != "member")
+
+
 ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
+    "moves": moves_of_a_board,
     "how": says_nothing("how", "ehr-bench"),
     "board-file": board_files,
     "tables": recipes("tables"),

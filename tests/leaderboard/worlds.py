@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluation.models import Run
+import numpy as np
+
+from evaluation.models import Evaluation, Evaluator, Run, SplitItem, Vector
 from ingest.context import Options
 from ingest.pipeline import ingest
 from tests.ingest.trees import Row, Tree, answered, ehr_gold, live_case, live_results, run_path
@@ -50,3 +52,37 @@ def load(tree: Tree, visibility: str = "public", **options: Any) -> list[Run]:
     assert report.runs, report.findings
     runs = {run.key: run for run in Run.objects.all()}
     return list(dict.fromkeys(runs[entry["id"]] for entry in report.runs))
+
+
+def older_rules(run: Run, **values: float) -> Evaluation:
+    """A superseded evaluation of a run by an earlier version of its evaluator; `values` moves items of the headline."""
+    current = run.evaluations.filter(current=True).order_by("pk").first()
+    assert current is not None
+    now = current.evaluator
+    older, _ = Evaluator.objects.get_or_create(
+        name=now.name,
+        benchmark=now.benchmark,
+        fingerprint="0" * 64,
+        defaults={"description": "Earlier words.", "headline": now.headline},
+    )
+    made = Evaluation.objects.filter(run=run, evaluator=older).first()
+    if made is not None:
+        return made
+    made = Evaluation.objects.create(
+        run=run,
+        evaluator=older,
+        gold_fingerprint=current.gold_fingerprint,
+        labels_fingerprint=current.labels_fingerprint,
+        current=False,
+    )
+    keys = list(
+        SplitItem.objects.filter(split=run.split, item__scored=True)
+        .order_by("position")
+        .values_list("item__key", flat=True)
+    )
+    for vector in current.vectors.filter(repeat=0, name=now.headline):
+        data = np.frombuffer(vector.data, "<f8").copy()
+        for key, value in values.items():
+            data[keys.index(key)] = value
+        Vector.objects.create(evaluation=made, repeat=0, name=vector.name, data=data.tobytes())
+    return made

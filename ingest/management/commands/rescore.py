@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from evaluation.benchmarks import BENCHMARKS
+from evaluation.encoded import on_demand
 from evaluation.models import Evaluation, Run, Score
 from evaluation.protocols.base import Evaluator
 from ingest.rescore import CannotRescore, rescore
@@ -24,7 +25,10 @@ class Command(BaseCommand):
         )
         parser.add_argument("--run", action="append", metavar="ID", help="only this run; repeatable")
         parser.add_argument(
-            "--evaluator", action="append", metavar="NAME", help="apply this one, due or not; repeatable"
+            "--evaluator",
+            action="append",
+            metavar="NAME",
+            help="apply this one, due or not, also one on demand; repeatable",
         )
         parser.add_argument("--all", action="store_true", help="apply every evaluator, due or not")
 
@@ -37,8 +41,14 @@ class Command(BaseCommand):
             if missing := sorted(set(options["run"]) - set(runs.values_list("key", flat=True))):
                 raise CommandError(f"no such run, or a superseded one: {', '.join(missing)}", returncode=2)
         names = set(options["evaluator"] or ())
-        if unknown := sorted(names - {each.name for spec in BENCHMARKS.values() for each in spec.evaluators}):
+        known = {
+            each.name: each for spec in BENCHMARKS.values() for each in (*spec.evaluators, *spec.optional_evaluators)
+        }
+        if unknown := sorted(names - always - on_wish.keys()):
             raise CommandError(f"no such evaluator: {', '.join(unknown)}", returncode=2)
+        for name in sorted(names & on_wish.keys()):
+            if on_wish[name].missing:
+                raise CommandError(f"{name} cannot be applied here: {on_wish[name].missing}", returncode=2)
         failed = made = 0
         for run in runs.select_related("split__release__benchmark", "model").iterator(chunk_size=100):
             try:
@@ -58,8 +68,9 @@ class Command(BaseCommand):
         """None: what is due."""
         if not names and not everything:
             return None
-        evaluators = BENCHMARKS[run.split.release.benchmark.slug].evaluators
-        return [each for each in evaluators if everything or each.name in names]
+        spec = BENCHMARKS[run.split.release.benchmark.slug]
+        wanted = [each for each in spec.evaluators if everything or each.name in names]
+        return wanted + [each for each in on_demand(spec) if each.name in names]
 
 
 def told(evaluation: Evaluation) -> str:
