@@ -6,6 +6,8 @@ Vector) are written in bulk by `evaluation.facts` and read by their run or evalu
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
@@ -13,7 +15,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from evaluation.protocols.base import Outcome
-from evaluation.querysets import AliasQuerySet, EvaluationQuerySet, ModelQuerySet, RunQuerySet, ScoreQuerySet
+from evaluation.querysets import (
+    AliasQuerySet,
+    EvaluationQuerySet,
+    ModelQuerySet,
+    RunQuerySet,
+    ScoreQuerySet,
+    items_gate,
+)
+
+if TYPE_CHECKING:
+    from evaluation.querysets import Person
 
 
 class Benchmark(models.Model):
@@ -43,6 +55,10 @@ class Benchmark(models.Model):
 
     def __str__(self):
         return self.name
+
+    def items_visible_to(self, user: Person) -> bool:
+        """Whether `user` may see items, gold and verdicts on single answers. The staff flag alone does not open them."""
+        return items_gate(self, user)
 
 
 class Release(models.Model):

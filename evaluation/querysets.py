@@ -10,6 +10,8 @@ from django.db.models import Q
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
 
+    from evaluation.models import Benchmark
+
     Person = User | AnonymousUser
 
 
@@ -31,6 +33,19 @@ def run_gate(user: Person, prefix: str = "") -> Q:
         gate |= Q(**{f"{prefix}owner": user})
         gate |= Q(**{f"{prefix}visibility": "team", f"{prefix}team__in": user.groups.values("pk")})
     return gate
+
+
+def items_gate(benchmark: Benchmark, user: Person) -> bool:
+    """Whether `user` may see a benchmark's items and answers, by its `item_access`. Being staff changes nothing."""
+    if benchmark.item_access == "public":
+        return True
+    if not (user.is_authenticated and user.is_active):
+        return False
+    if benchmark.item_access == "members":
+        return True
+    if benchmark.item_access != "group" or benchmark.data_group_id is None:
+        return False
+    return bool(user.pk) and user.groups.filter(pk=benchmark.data_group_id).exists()
 
 
 class RunQuerySet(models.QuerySet):

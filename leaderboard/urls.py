@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from leaderboard import views
+from leaderboard import downloads, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
     path("runs/<slug:key>/", views.run, name="run"),
+    path("boards/<slug:slug>/items.<str:form>", downloads.board_items, name="board-items"),
+    path("runs/<slug:key>/items.<str:form>", downloads.run_items, name="run-items"),
     path("models/", views.models, name="models"),
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),

@@ -116,6 +116,37 @@ def boards_of(name: str) -> Check:
     return check
 
 
+def data_of_run(name: str, *args: str, items: bool = True) -> Check:
+    """A run's data: not there for who may not see the run, refused to who may see it but not the items."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for run in (world.hidden[visibility], world.alone[visibility]):
+            response = get(world, role, name, run.key, *args)
+            # nobody may see the items of LiveClin, members alone those of EHR-Bench
+            allowed = not items or (role == "member" and run == world.hidden[visibility])
+            wanted = (200 if allowed else 403) if sees(role, visibility) else 404
+            assert response.status_code == wanted
+            assert (run.key.encode() in content(response)) == (wanted == 200)
+
+    return check
+
+
+def data_of_runs(name: str, *args: str) -> Check:
+    """Data of several runs: those that are seen, for who may see the items."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        response = get(world, role, name, *args)
+        assert response.status_code == (200 if role == "member" else 403)
+        run = world.hidden[visibility]
+        assert (run.key.encode() in content(response)) == (role == "member" and sees(role, visibility))
+
+    return check
+
+
+def content(response: Any) -> bytes:
+    return response.getvalue() if response.streaming else response.content
+
+
 def findings_of(name: str) -> Check:
     """Findings of visible runs, by key and by model; those of no run, which name their source, are for staff alone."""
 
@@ -163,6 +194,8 @@ ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
     "run": only_who_sees("run"),
+    "run-items": data_of_run("run-items", "jsonl"),
+    "board-items": data_of_runs("board-items", EHR_BOARD, "jsonl"),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
     "sources": staff_alone("sources"),
@@ -176,6 +209,9 @@ ROUTES: dict[str, Check] = {
     "api:boards": boards_of("api:boards"),
     "api:board": board_of("api:board"),
     "api:run": only_who_sees("api:run"),
+    "api:run-items": data_of_run("api:run-items"),
+    "api:board-items": data_of_runs("api:board-items", EHR_BOARD),
+    "api:benchmark-items": data_of_runs("api:benchmark-items", "ehr-bench"),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
     "api:findings": findings_of("api:findings"),
     "api:openapi-json": says_nothing("api:openapi-json"),
