@@ -35,6 +35,13 @@ def board_items(request: HttpRequest, slug: str, form: Form = "jsonl", evaluator
     return downloads.send_board_items(request, slug, form, evaluator)
 
 
+@router.get("/boards/{slug}/archive", response=None, url_name="board-archive")
+@own
+def board_archive(request: HttpRequest, slug: str) -> Any:
+    """The board as one zip file: table, scores, manifests of its runs, checksums."""
+    return downloads.send_archive(request, slug)
+
+
 @router.get("/benchmarks/{slug}/items", response=None, url_name="benchmark-items")
 @own
 def benchmark_items(request: HttpRequest, slug: str, form: Form = "jsonl", evaluator: str = "") -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.http import Http404, HttpRequest
@@ -14,7 +15,8 @@ from django.views.decorators.vary import vary_on_cookie
 
 from evaluation.models import Run
 from leaderboard.data import items
-from leaderboard.data.answers import items_download
+from leaderboard.data.answers import file_download, items_download
+from leaderboard.data.archive import write_archive
 from leaderboard.models import Board
 
 Choose = Callable[[Any, Any, str], items.ItemRows]
@@ -43,6 +45,11 @@ def board_items(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
     return send_board_items(request, slug, form)
 
 
+@download
+def board_archive(request: HttpRequest, slug: str) -> HttpResponseBase:
+    return send_archive(request, slug)
+
+
 def send_run_items(request: HttpRequest, key: str, form: str, evaluator: str = "") -> HttpResponseBase:
     run = visible_run(request, key)
     rows = chosen_rows(items.of_run, run, request, evaluator)
@@ -52,6 +59,16 @@ def send_run_items(request: HttpRequest, key: str, form: str, evaluator: str = "
 def send_board_items(request: HttpRequest, slug: str, form: str, evaluator: str = "") -> HttpResponseBase:
     rows = chosen_rows(items.of_board, visible_board(request, slug), request, evaluator)
     return items_download(rows, form, f"{slug}-items")
+
+
+def send_archive(request: HttpRequest, slug: str) -> HttpResponseBase:
+    board = visible_board(request, slug)
+
+    def write(path: Path) -> None:
+        if not write_archive(board, request.user, path):
+            raise Http404
+
+    return file_download(write, "application/zip", slug, "zip")
 
 
 def run_name(run: Run) -> str:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import ResultFile, Run, Score
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
+from leaderboard.data.links import run_downloads
 from leaderboard.models import Board
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
@@ -228,6 +229,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "why": run.why if every else public_text(run.why),
         "files": file_views(run, user),
         "sees_places": every,
+        **run_downloads(run, user),
         "crumbs": [
             ("Boards", reverse("home")),
             *([(f"{benchmark.name} {split.release.name}", board.get_absolute_url())] if board else []),

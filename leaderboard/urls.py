@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
     path("runs/<slug:key>/", views.run, name="run"),
+    path("boards/<slug:slug>/archive.zip", downloads.board_archive, name="board-archive"),
     path("boards/<slug:slug>/items.<str:form>", downloads.board_items, name="board-items"),
     path("runs/<slug:key>/items.<str:form>", downloads.run_items, name="run-items"),
     path("models/", views.models, name="models"),

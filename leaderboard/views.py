@@ -14,6 +14,7 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import view_board, view_cards
+from leaderboard.data.links import board_downloads
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
@@ -58,6 +59,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         "table": view.table,
         "spec": BENCHMARKS[found.benchmark.slug],
         "json_href": reverse("api:board", args=[slug]),
+        **board_downloads(found, request.user),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),

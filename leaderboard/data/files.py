@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-ROW_GROUP = 50_000  # rows
+ROW_GROUP = 20_000  # rows
 Batches = Iterable[list[tuple[Any, ...]]]
 
 

@@ -22,7 +22,7 @@ from leaderboard.models import Board
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
-BATCH = 10_000  # rows
+BATCH = 2_000  # rows
 Row = tuple[Any, ...]
 # Every column with its type; `prediction` and `gold` hold JSON, the prediction cut at 2,000 characters.
 COLUMNS: dict[str, type] = {

@@ -11,6 +11,8 @@ import polars
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import reverse
 
 from evaluation.models import Benchmark, Evaluation, Item, ItemScore, Response, Run
 from evaluation.protocols.base import Outcome
@@ -195,3 +197,24 @@ def test_the_command_writes_what_a_person_may_see(board: Board, tmp_path: Path) 
 def test_what_cannot_be_written_says_why(board: Board, args: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         command(*args)
+
+
+@pytest.mark.parametrize(("role", "there"), [("member", True), ("staff", False), ("anonymous", False)])
+def test_pages_offer_items_to_those_alone_who_may_have_them(
+    board: Board, people: People, client: Client, role: str, there: bool
+) -> None:
+    if role != "anonymous":
+        client.force_login(people[role])
+    run = Run.objects.first()
+    assert run is not None
+    for page, name, key in ((board, "board-items", board.slug), (run, "run-items", run.key)):
+        text = client.get(page.get_absolute_url()).content.decode()
+        link = reverse(name, args=[key, "parquet"])
+        assert (f'href="{link}"' in text) == there == ("shown to the people of its data-access group" not in text)
+        answer = client.get(link)
+        assert answer.status_code == (200 if there else 403)
+        if there:
+            assert f"{key}-items_" in answer["Content-Disposition"] and b"".join(answer)[:4] == b"PAR1"  # type: ignore[arg-type]
+        else:
+            assert "shown to the people of its data-access group" in answer.content.decode()
+    assert client.get(reverse("board-items", args=[board.slug, "xls"])).status_code == (404 if there else 403)

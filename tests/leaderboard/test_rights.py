@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,6 +145,20 @@ def data_of_runs(name: str, *args: str) -> Check:
     return check
 
 
+def archive_of(name: str) -> Check:
+    """The shared board's archive holds the visible runs, unpacked; that of a board that a hidden run opened is not there."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        with zipfile.ZipFile(io.BytesIO(content(get(world, role, name, EHR_BOARD)))) as archive:
+            text = b"".join(map(archive.read, archive.namelist()))
+        for mark in (world.hidden[visibility].key, world.hidden[visibility].model_name):
+            assert (mark.encode() in text) == sees(role, visibility)
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        assert get(world, role, name, slug).status_code == (200 if sees(role, visibility) else 404)
+
+    return check
+
+
 def content(response: Any) -> bytes:
     return response.getvalue() if response.streaming else response.content
 
@@ -195,6 +211,7 @@ ROUTES: dict[str, Check] = {
     "board": board_of("board"),
     "run": only_who_sees("run"),
     "run-items": data_of_run("run-items", "jsonl"),
+    "board-archive": archive_of("board-archive"),
     "board-items": data_of_runs("board-items", EHR_BOARD, "jsonl"),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
@@ -210,6 +227,7 @@ ROUTES: dict[str, Check] = {
     "api:board": board_of("api:board"),
     "api:run": only_who_sees("api:run"),
     "api:run-items": data_of_run("api:run-items"),
+    "api:board-archive": archive_of("api:board-archive"),
     "api:board-items": data_of_runs("api:board-items", EHR_BOARD),
     "api:benchmark-items": data_of_runs("api:benchmark-items", "ehr-bench"),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),

@@ -1,0 +1,40 @@
+"""The data that a page offers, in words: only what its reader may have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from evaluation.models import Benchmark, Run
+from leaderboard.data.items import ItemsHidden, check_items
+from leaderboard.models import Board
+
+if TYPE_CHECKING:
+    from evaluation.querysets import Person
+
+ITEMS = "one row for each answer: what was taken from it, the verdict, and its place in the file"
+
+
+def board_downloads(board: Board, user: Person) -> dict[str, Any]:
+    """`downloads` and `items_for` of templates/leaderboard/_data.html."""
+    archive = ("Archive, zip", reverse("board-archive", args=[board.slug]), "the table, all scores, runs, checksums")
+    return _with_items([archive], "board-items", board.slug, board.benchmark, user)
+
+
+def run_downloads(run: Run, user: Person) -> dict[str, Any]:
+    """As `board_downloads`."""
+    document = ("Run, JSON", reverse("api:run", args=[run.key]), "files, counts, protocol and all scores")
+    return _with_items([document], "run-items", run.key, run.split.release.benchmark, user)
+
+
+def _with_items(
+    links: list[tuple[str, str, str]], name: str, key: str, benchmark: Benchmark, user: Person
+) -> dict[str, Any]:
+    try:
+        check_items(benchmark, user)
+    except ItemsHidden as error:
+        return {"downloads": links, "items_for": str(error)}
+    forms = [("Items, JSON Lines", "jsonl"), ("Items, Parquet", "parquet")]
+    links += [(label, reverse(name, args=[key, form]), ITEMS) for label, form in forms]
+    return {"downloads": links, "items_for": ""}
