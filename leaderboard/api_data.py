@@ -28,6 +28,20 @@ def run_items(request: HttpRequest, key: str, form: Form = "jsonl", evaluator: s
     return downloads.send_run_items(request, key, form, evaluator)
 
 
+@router.get("/runs/{key}/eee", response=None, url_name="run-eee")
+@own
+def run_eee(request: HttpRequest, key: str, evaluator: str = "") -> Any:
+    """The run as an Every Eval Ever document, schema 0.3."""
+    return downloads.send_document(request, key, evaluator)
+
+
+@router.get("/runs/{key}/eee/instances", response=None, url_name="run-eee-instances")
+@own
+def run_eee_instances(request: HttpRequest, key: str, evaluator: str = "") -> Any:
+    """The instances of that document as JSON Lines; for those who may see the benchmark's items (else 403)."""
+    return downloads.send_instances(request, key, evaluator)
+
+
 @router.get("/boards/{slug}/items", response=None, url_name="board-items")
 @own
 def board_items(request: HttpRequest, slug: str, form: Form = "jsonl", evaluator: str = "") -> Any:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_cookie
 
-from evaluation.models import Run
-from leaderboard.data import items
-from leaderboard.data.answers import file_download, items_download
-from leaderboard.data.archive import write_archive
+from evaluation.models import Evaluation, Run
+from leaderboard.data import eee, items
+from leaderboard.data.answers import ITEM_FORMS, file_download, items_download, named
+from leaderboard.data.archive import as_json, write_archive
 from leaderboard.models import Board
 
 Choose = Callable[[Any, Any, str], items.ItemRows]
@@ -50,6 +50,16 @@ def board_archive(request: HttpRequest, slug: str) -> HttpResponseBase:
     return send_archive(request, slug)
 
 
+@download
+def run_document(request: HttpRequest, key: str) -> HttpResponseBase:
+    return send_document(request, key)
+
+
+@download
+def run_instances(request: HttpRequest, key: str) -> HttpResponseBase:
+    return send_instances(request, key)
+
+
 def send_run_items(request: HttpRequest, key: str, form: str, evaluator: str = "") -> HttpResponseBase:
     run = visible_run(request, key)
     rows = chosen_rows(items.of_run, run, request, evaluator)
@@ -69,6 +79,27 @@ def send_archive(request: HttpRequest, slug: str) -> HttpResponseBase:
             raise Http404
 
     return file_download(write, "application/zip", slug, "zip")
+
+
+def send_document(request: HttpRequest, key: str, evaluator: str = "") -> HttpResponseBase:
+    evaluation = _evaluation(request, key, evaluator)
+    content = as_json(eee.document(evaluation, request.user))
+    return named(HttpResponse(content, content_type="application/json"), f"{run_name(evaluation.run)}-eee", "json")
+
+
+def send_instances(request: HttpRequest, key: str, evaluator: str = "") -> HttpResponseBase:
+    evaluation = _evaluation(request, key, evaluator)
+    items.check_items(evaluation.run.split.release.benchmark, request.user)
+    lines = eee.instances_for(evaluation, request.user)
+    answer = StreamingHttpResponse(lines, content_type=ITEM_FORMS["jsonl"])
+    return named(answer, f"{run_name(evaluation.run)}-eee-instances", "jsonl")
+
+
+def _evaluation(request: HttpRequest, key: str, evaluator: str) -> Evaluation:
+    try:
+        return eee.evaluation_of(visible_run(request, key), evaluator or request.GET.get("evaluator", ""))
+    except LookupError as error:
+        raise Http404(error.args[0]) from error
 
 
 def run_name(run: Run) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ITEMS = "one row for each answer: what was taken from it, the verdict, and its place in the file"
 
+EEE = "the scores of the board's evaluator as a document of schema 0.3, for other tools"
+
 
 def board_downloads(board: Board, user: Person) -> dict[str, Any]:
     """`downloads` and `items_for` of templates/leaderboard/_data.html."""
@@ -25,7 +27,13 @@ def board_downloads(board: Board, user: Person) -> dict[str, Any]:
 def run_downloads(run: Run, user: Person) -> dict[str, Any]:
     """As `board_downloads`."""
     document = ("Run, JSON", reverse("api:run", args=[run.key]), "files, counts, protocol and all scores")
-    return _with_items([document], "run-items", run.key, run.split.release.benchmark, user)
+    links = [document]
+    if run.evaluations.filter(current=True).exists():
+        links.append(("Every Eval Ever, JSON", reverse("run-eee", args=[run.key]), EEE))
+    if len(links) > 1 and run.split.release.benchmark.items_visible_to(user):
+        instances = reverse("run-eee-instances", args=[run.key])
+        links.append(("Every Eval Ever instances, JSON Lines", instances, "the instances that the document names"))
+    return _with_items(links, "run-items", run.key, run.split.release.benchmark, user)
 
 
 def _with_items(
