@@ -40,13 +40,18 @@ FAILED = "the call failed or was skipped"
 
 def evaluation_of(run: Run, evaluator: str = "") -> Evaluation:
     """The current evaluation by an evaluator, the one of the board where none is named. Raises LookupError."""
-    spec = BENCHMARKS[run.split.release.benchmark.slug]
-    name = evaluator or (spec.evaluator.name if spec.evaluator else "")
+    name = evaluator or evaluator_name(run)
     related = ("evaluator", "run__model", "run__split__release__benchmark")
     found = run.evaluations.filter(current=True, evaluator__name=name).select_related(*related).first()
     if found is None:
         raise LookupError(f"run {run.key} has no evaluation by {name or 'any evaluator'!r}")
     return found
+
+
+def evaluator_name(run: Run) -> str:
+    """The evaluator whose figures the board shows; empty where the benchmark has none."""
+    evaluator = BENCHMARKS[run.split.release.benchmark.slug].evaluator
+    return evaluator.name if evaluator else ""
 
 
 def document(evaluation: Evaluation, user: Person) -> dict[str, Any]:

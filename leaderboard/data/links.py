@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from evaluation.models import Benchmark, Run
+from leaderboard.data.eee import evaluator_name
 from leaderboard.data.items import ItemsHidden, check_items
 from leaderboard.models import Board
 
@@ -28,7 +29,7 @@ def run_downloads(run: Run, user: Person) -> dict[str, Any]:
     """As `board_downloads`."""
     document = ("Run, JSON", reverse("api:run", args=[run.key]), "files, counts, protocol and all scores")
     links = [document]
-    if run.evaluations.filter(current=True).exists():
+    if run.evaluations.filter(current=True, evaluator__name=evaluator_name(run)).exists():
         links.append(("Every Eval Ever, JSON", reverse("run-eee", args=[run.key]), EEE))
     if len(links) > 1 and run.split.release.benchmark.items_visible_to(user):
         instances = reverse("run-eee-instances", args=[run.key])
