@@ -21,14 +21,14 @@ from urllib.parse import quote, unquote, urlsplit
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
 from django.test.client import RequestFactory
 from django.urls import resolve, reverse
 
 from evaluation.models import Run
-from leaderboard.boards import view_board
+from leaderboard.boards import BoardView, view_board
 from leaderboard.data import eee
 from leaderboard.data.archive import as_json, write_archive
-from leaderboard.exports import as_html
 from leaderboard.lists import shown_models
 from leaderboard.models import Board
 
@@ -113,7 +113,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
         if view is not None and write_archive(board, ANYBODY, archive):
             folder = posixpath.dirname(known[reverse("board", args=[board.slug])])
             yield f"{folder}/archive.zip", archive.getvalue()
-            yield f"{folder}/embed.html", as_html(view.table)
+            yield f"{folder}/embed.html", _page(_embed(view), f"{folder}/embed.html", known, statics).encode()
     yield from _static_files(statics)
 
 
@@ -127,6 +127,13 @@ def _answer(address: str) -> bytes:
     if answer.status_code != 200:
         raise RuntimeError(f"{address}: answered with {answer.status_code}")
     return b"".join(answer) if answer.streaming else answer.content
+
+
+def _embed(view: BoardView) -> str:
+    """The board's table alone, with the terms under it."""
+    benchmark = view.board.benchmark
+    terms = {"licence": benchmark.licence, "attribution": benchmark.attribution}
+    return render_to_string("leaderboard/embed.html", {"view": view, "page": view.board.get_absolute_url(), **terms})
 
 
 # --- what a page says, without the server -----------------------------------------------------------------------------

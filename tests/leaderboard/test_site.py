@@ -16,8 +16,10 @@ from django.core.management.base import CommandError
 
 from evaluation.models import Benchmark, Run
 from leaderboard.data.site import MANIFEST
-from tests.conftest import People
-from tests.leaderboard.worlds import EHR_BOARD, ehr_tree, live_tree, load
+from tests.conftest import ROOT, People
+from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load
+
+PUBLISHED = ROOT / "fixtures" / "published"
 
 
 class Page(HTMLParser):
@@ -48,7 +50,12 @@ def copy(people: People, tmp_path: Path) -> Path:
     load(ehr_tree(tmp_path / "private", {"hidden_marvel": 19}), "private", owner=people.owner)
     load(ehr_tree(tmp_path / "team", {"team_marvel": 19}), "team", team=people.team)
     load(live_tree(tmp_path / "own", {"a": ("hidden_wonder", ["AB"] * 8)}), "private", release="of_nobody")
-    call_command("load_published", stdout=io.StringIO())
+    figures = json.loads((PUBLISHED / "llmeval_med.json").read_text("utf-8"))
+    figures["scores"] = figures["scores"][:2]
+    figures.pop("facts", None)
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "few.json").write_text(json.dumps(figures))
+    call_command("load_published", str(tmp_path / "figures"), stdout=io.StringIO())
     out = tmp_path / "copy"
     call_command("export_site", str(out), stderr=io.StringIO())
     return out
@@ -57,7 +64,7 @@ def copy(people: People, tmp_path: Path) -> Path:
 def test_every_link_opens_and_nothing_is_loaded_from_elsewhere(copy: Path) -> None:
     pages = {path: Page(path) for path in copy.rglob("*.html")}
     assert len(pages) > 10
-    reached, todo = set(), [copy / "index.html"]
+    reached, todo = set(), [copy / "index.html", *copy.rglob("embed.html")]
     while todo:
         path = todo.pop()
         if path in reached:
@@ -78,16 +85,18 @@ def test_every_link_opens_and_nothing_is_loaded_from_elsewhere(copy: Path) -> No
             if parts.fragment and target in pages:
                 assert parts.fragment in pages[target].ids, f"{path}: {href}"
             todo.append(target)
-    alone = {path for path in pages if path.name == "embed.html"}
-    assert set(pages) - alone <= reached
+    assert {path for path in pages if path.name != "embed.html"} <= reached
     assert {path.name for path in reached} >= {"archive.zip", "eee.json", "clinboard.css", "run.json", "board.json"}
 
 
-def test_a_table_to_embed_stands_alone(copy: Path) -> None:
-    path = copy / "boards" / EHR_BOARD / "embed.html"
-    page = Page(path)
-    assert not page.links and not page.loaded and not {"script", "style", "form"} & page.tags
-    assert "openly" in path.read_text() and "Größe 50% &lt;b&gt;" in path.read_text()
+def test_a_table_to_embed_is_a_table_and_its_terms(copy: Path) -> None:
+    path = copy / "boards" / LIVE_BOARD / "embed.html"
+    page, text = Page(path), path.read_text("utf-8")
+    assert {name.rpartition("/")[2] for name in page.loaded} == {"bootstrap.min.css", "clinboard.css"}
+    assert "table" in page.tags and not {"script", "style", "form", "nav", "header"} & page.tags
+    assert "shown_wonder" in text and "Licence: CC BY-NC-SA 4.0" in text and "Evaluator: liveclin-official" in text
+    assert "index.html" in page.links
+    assert "Größe 50% &lt;b&gt;" in (copy / "boards" / EHR_BOARD / "embed.html").read_text("utf-8")
 
 
 def test_nothing_hidden_is_in_it(copy: Path, people: People) -> None:
