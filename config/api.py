@@ -5,11 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from leaderboard.api import router
+from leaderboard.api_data import router as data_router
 
 api = NinjaAPI(
     title="ClinBoard",
@@ -18,6 +20,7 @@ api = NinjaAPI(
     description="Boards, runs and models, as far as you may see them. Values are unrounded; shares are fractions of one.",
 )
 api.add_router("", router)
+api.add_router("", data_router)
 
 
 def problem(status: int, detail: str = "", **more: Any) -> JsonResponse:
@@ -45,6 +48,11 @@ def invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(AuthenticationError)
 def unknown_person(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     return problem(401, "Sign in first.")
+
+
+@api.exception_handler(PermissionDenied)
+def not_allowed(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    return problem(403, str(error))
 
 
 @api.exception_handler(HttpError)

@@ -6,6 +6,8 @@ Vector) are written in bulk by `evaluation.facts` and read by their run or evalu
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.core.validators import RegexValidator
@@ -21,7 +23,11 @@ from evaluation.querysets import (
     ModelQuerySet,
     RunQuerySet,
     ScoreQuerySet,
+    item_gate,
 )
+
+if TYPE_CHECKING:
+    from evaluation.querysets import Person
 
 
 class Benchmark(models.Model):
@@ -51,6 +57,10 @@ class Benchmark(models.Model):
 
     def __str__(self):
         return self.name
+
+    def items_visible_to(self, user: Person) -> bool:
+        """Whether `user` may see items, gold and verdicts on single answers. The staff flag alone does not open them."""
+        return type(self).objects.filter(item_gate(user), pk=self.pk).exists()
 
 
 class Release(models.Model):

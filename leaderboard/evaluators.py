@@ -13,9 +13,8 @@ from django.db.models import Q
 from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Benchmark, Evaluation, ItemScore, Response, Run, Score, Vector
+from evaluation.models import Evaluation, ItemScore, Response, Run, Score, Vector
 from evaluation.protocols.base import Outcome
-from evaluation.querysets import item_gate
 from leaderboard.scores import metric_name, score_tables
 from leaderboard.tables import format_value
 
@@ -145,7 +144,7 @@ def _counts(first: Evaluation, other: Evaluation, mine: Vectors | None, theirs: 
 
 def sees_items(run: Run, user: Person) -> bool:
     """Whether a person may see what derives from single items of the run's benchmark."""
-    return Benchmark.objects.filter(item_gate(user), pk=run.split.release.benchmark_id).exists()
+    return run.split.release.benchmark.items_visible_to(user)
 
 
 def differences(run: Run, first: Evaluation, second: Evaluation) -> list[Difference]:

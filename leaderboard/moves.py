@@ -10,8 +10,7 @@ import numpy as np
 from django.urls import reverse
 
 from evaluation import statistics
-from evaluation.models import Benchmark, Evaluation, Evaluator, SplitItem, Vector
-from evaluation.querysets import item_gate
+from evaluation.models import Evaluation, Evaluator, SplitItem, Vector
 from leaderboard.boards import board_subtitle
 from leaderboard.models import Board
 from leaderboard.retries import change
@@ -84,7 +83,7 @@ def moves_page(board: Board, user: Person, query: Mapping[str, Any]) -> dict[str
     context["table"] = moved.table(first, then)
     context["items_moved"] = int(np.count_nonzero(moved.models_moved))
     context["items"] = None
-    if Benchmark.objects.filter(item_gate(user), pk=board.split.release.benchmark_id).exists():
+    if board.benchmark.items_visible_to(user):
         context["items"] = _items(board, moved.models_moved)
     return context
 

@@ -1,8 +1,9 @@
-"""Published figures: three forms of JSON files, read into one flat list. No Django here.
+"""Published figures: four forms of JSON files, read into one flat list. No Django here.
 
 A file is of the form that its fields show: `columns` (one table, a column a category), `benchmark` (one board with its
-side figures) or neither (scores that name their benchmark themselves). Figures stay in the words of their source; values
-become fractions (0..1), and what the file prints is kept beside them.
+side figures), `evaluation_results` (a document for exchange, see `leaderboard.exchange`) or none of them (scores that name
+their benchmark themselves). Figures stay in the words of their source; values become fractions (0..1), and what the file
+prints is kept beside them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.ehr_bench import TASK_GROUPS
+
+if TYPE_CHECKING:
+    from leaderboard.exchange import Stated
 
 # What the figures of the form without `benchmark` were measured on; the files name the benchmark only.
 CLINSEEK_SPLITS = {"ehr-bench": "full1800", "agent-ehr-bench": "subset600", "mm-bench": "full2703"}
@@ -90,13 +95,24 @@ class Publication:
     figures: list[Figure] = field(default_factory=list)
 
 
-def read(path: Path) -> Publication:
-    """Read one file. Raises Unreadable (file, place and reason in the text) and OSError."""
+def read(path: Path, stated: Stated | None = None) -> Publication:
+    """Read one file; `stated` is about documents of exchange alone.
+
+    Raises Unreadable (file, place and reason in the text) and OSError.
+    """
+    from leaderboard.exchange import Stated, read_document  # it builds on this module
+
     content = path.read_bytes()
     try:
         fields = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
         form: Callable[[bytes, str], Publication] = (
-            _table if "columns" in fields else _board if "benchmark" in fields else _scores
+            partial(read_document, stated=stated or Stated())
+            if "evaluation_results" in fields
+            else _table
+            if "columns" in fields
+            else _board
+            if "benchmark" in fields
+            else _scores
         )
         publication = form(content, path.stem)
         _check(publication)
@@ -118,7 +134,7 @@ def _check(publication: Publication) -> None:
         seen.add(figure.identity)
 
 
-def _fraction(value: Decimal, unit: str) -> float:
+def as_fraction(value: Decimal, unit: str) -> float:
     """Exactly rounded: 35.7 percent is the float nearest to 0.357."""
     if unit not in UNITS:
         raise ValueError(f"the unit is {unit!r}; known are {', '.join(UNITS)}")
@@ -213,7 +229,7 @@ def _board(content: bytes, name: str) -> Publication:
             release=file.release,
             split=file.split,
             mode="chat",
-            value=_fraction(value, told["unit"]),
+            value=as_fraction(value, told["unit"]),
             printed=str(value),
             **told,
         )
@@ -225,8 +241,8 @@ def _board(content: bytes, name: str) -> Publication:
         note = "; ".join(filter(None, (entry.note, known.note if known else "")))
         row = figure(entry.source, entry.value, model=entry.model, protocol=file.protocol, note=note)
         if known:
-            runs = tuple(_fraction(run, unit) for run in known.runs)
-            sd = None if known.reported_sd is None else _fraction(known.reported_sd, unit)
+            runs = tuple(as_fraction(run, unit) for run in known.runs)
+            sd = None if known.reported_sd is None else as_fraction(known.reported_sd, unit)
             row = replace(row, runs=runs, sd=sd)
         figures.append(row)
     for model, source in repeats:
@@ -321,7 +337,7 @@ def _scores(content: bytes, name: str) -> Publication:
                 metric=entry.metric,
                 dimension=dimension,
                 facet=facet,
-                value=_fraction(entry.value, file.unit),
+                value=as_fraction(entry.value, file.unit),
                 printed=str(entry.value),
                 unit=file.unit,
                 note="; ".join(filter(None, (rule, entry.note))),
@@ -400,7 +416,7 @@ def _table(content: bytes, name: str) -> Publication:
                 mode="chat",
                 model=row.model,
                 metric=file.metric,
-                value=_fraction(value, file.unit),
+                value=as_fraction(value, file.unit),
                 printed=str(value),
                 unit=file.unit,
             )

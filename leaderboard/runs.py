@@ -14,6 +14,7 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
+from leaderboard.data.links import run_downloads
 from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.models import Board
 from leaderboard.people import people_of
@@ -241,6 +242,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "why": run.why if every else public_text(run.why),
         "files": file_views(run, user),
         "sees_places": every,
+        **run_downloads(run, user),
         "crumbs": [
             ("Boards", reverse("home")),
             *([(f"{benchmark.name} {split.release.name}", board.get_absolute_url())] if board else []),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard import views
+from leaderboard import downloads, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -13,6 +13,11 @@ urlpatterns = [
     path("tables/", views.tables, name="tables"),
     path("runs/<slug:key>/", views.run, name="run"),
     path("runs/<slug:key>/evaluators/", views.run_evaluators, name="run-evaluators"),
+    path("boards/<slug:slug>/archive.zip", downloads.board_archive, name="board-archive"),
+    path("boards/<slug:slug>/items.<str:form>", downloads.board_items, name="board-items"),
+    path("runs/<slug:key>/eee.json", downloads.run_document, name="run-eee"),
+    path("runs/<slug:key>/eee.jsonl", downloads.run_instances, name="run-eee-instances"),
+    path("runs/<slug:key>/items.<str:form>", downloads.run_items, name="run-items"),
     path("models/", views.models, name="models"),
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),

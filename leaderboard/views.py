@@ -17,6 +17,7 @@ from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.data.links import board_downloads
 from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
@@ -71,6 +72,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         "json_href": reverse("api:board", args=[slug]) + asked,
         "files": [(EXPORTS[form].label, reverse("board-file", args=[slug, form]) + asked) for form in ("csv", "tex")],
         "builder_href": f"{reverse('tables')}?{urlencode({'title': view.table.title, 'c1.board': slug})}",
+        **board_downloads(found, request.user),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),

@@ -27,6 +27,8 @@ PURE = (
     "ingest/strict_yaml.py",
     "ingest/summaries",
     "ingest/walk.py",
+    "leaderboard/data/files.py",
+    "leaderboard/exchange.py",
     "leaderboard/published.py",
     "leaderboard/recipes/macros.py",
     "leaderboard/recipes/recipe.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,6 +195,51 @@ def boards_of(name: str) -> Check:
     return check
 
 
+def data_of_run(name: str, *args: str, items: bool = True) -> Check:
+    """A run's data: not there for who may not see the run, refused to who may see it but not the items."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for run in (world.hidden[visibility], world.alone[visibility]):
+            response = get(world, role, name, run.key, *args)
+            # nobody may see the items of LiveClin, members alone those of EHR-Bench
+            allowed = not items or (role == "member" and run == world.hidden[visibility])
+            wanted = (200 if allowed else 403) if sees(role, visibility) else 404
+            assert response.status_code == wanted
+            assert (run.key.encode() in as_bytes(response)) == (wanted == 200)
+
+    return check
+
+
+def data_of_runs(name: str, *args: str) -> Check:
+    """Data of several runs: those that are seen, for who may see the items."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        response = get(world, role, name, *args)
+        assert response.status_code == (200 if role == "member" else 403)
+        run = world.hidden[visibility]
+        assert (run.key.encode() in as_bytes(response)) == (role == "member" and sees(role, visibility))
+
+    return check
+
+
+def archive_of(name: str) -> Check:
+    """The shared board's archive holds the visible runs, unpacked; that of a board that a hidden run opened is not there."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        with zipfile.ZipFile(io.BytesIO(as_bytes(get(world, role, name, EHR_BOARD)))) as archive:
+            text = b"".join(map(archive.read, archive.namelist()))
+        for mark in (world.hidden[visibility].key, world.hidden[visibility].model_name):
+            assert (mark.encode() in text) == sees(role, visibility)
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        assert get(world, role, name, slug).status_code == (200 if sees(role, visibility) else 404)
+
+    return check
+
+
+def as_bytes(response: Any) -> bytes:
+    return response.getvalue() if response.streaming else response.content
+
+
 def findings_of(name: str) -> Check:
     """Findings of visible runs, by key and by model; those of no run, which name their source, are for staff alone."""
 
@@ -255,6 +301,11 @@ ROUTES: dict[str, Check] = {
     "tables": recipes("tables"),
     "run": only_who_sees("run"),
     "run-evaluators": evaluators_of("run-evaluators", 404),
+    "run-eee": data_of_run("run-eee", items=False),
+    "run-eee-instances": data_of_run("run-eee-instances"),
+    "run-items": data_of_run("run-items", "jsonl"),
+    "board-archive": archive_of("board-archive"),
+    "board-items": data_of_runs("board-items", EHR_BOARD, "jsonl"),
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
     "sources": staff_alone("sources"),
@@ -270,6 +321,12 @@ ROUTES: dict[str, Check] = {
     "api:tables": recipes("api:tables"),
     "api:run": only_who_sees("api:run"),
     "api:run-evaluators": evaluators_of("api:run-evaluators", 200),
+    "api:run-eee": data_of_run("api:run-eee", items=False),
+    "api:run-eee-instances": data_of_run("api:run-eee-instances"),
+    "api:run-items": data_of_run("api:run-items"),
+    "api:board-archive": archive_of("api:board-archive"),
+    "api:board-items": data_of_runs("api:board-items", EHR_BOARD),
+    "api:benchmark-items": data_of_runs("api:benchmark-items", "ehr-bench"),
     "api:models": lists_what_is_seen("api:models", mark=lambda run: run.model_name),
     "api:findings": findings_of("api:findings"),
     "api:openapi-json": says_nothing("api:openapi-json"),

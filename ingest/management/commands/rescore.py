@@ -41,9 +41,8 @@ class Command(BaseCommand):
             if missing := sorted(set(options["run"]) - set(runs.values_list("key", flat=True))):
                 raise CommandError(f"no such run, or a superseded one: {', '.join(missing)}", returncode=2)
         names = set(options["evaluator"] or ())
-        known = {
-            each.name: each for spec in BENCHMARKS.values() for each in (*spec.evaluators, *spec.optional_evaluators)
-        }
+        always = {each.name for spec in BENCHMARKS.values() for each in spec.evaluators}
+        on_wish = {each.name: each for spec in BENCHMARKS.values() for each in spec.optional_evaluators}
         if unknown := sorted(names - always - on_wish.keys()):
             raise CommandError(f"no such evaluator: {', '.join(unknown)}", returncode=2)
         for name in sorted(names & on_wish.keys()):

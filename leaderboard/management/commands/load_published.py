@@ -17,6 +17,7 @@ from django.db.models import Model
 
 from evaluation.models import Benchmark, LanguageModel, Release, Split
 from evaluation.registry import register_model
+from leaderboard.exchange import Stated
 from leaderboard.models import ReportedScore, ReportSource
 from leaderboard.published import Figure, Publication, Source, Unreadable, read
 from leaderboard.receivers import ensure_board
@@ -40,14 +41,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "directory", nargs="?", type=Path, metavar="DIR", help="where the files lie (default: fixtures/published)"
         )
+        for field in ("release", "split", "mode"):
+            parser.add_argument(
+                f"--{field}", default="", help=f"the {field} of Every Eval Ever documents that name none"
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory = options["directory"] or settings.BASE_DIR / "fixtures" / "published"
         paths = sorted(directory.glob("*.json"))
         if not paths:
             raise CommandError(f"{directory}: no .json files there")
+        stated = Stated(options["release"], options["split"], options["mode"])
         try:
-            publications = [read(path) for path in paths]
+            publications = [read(path, stated) for path in paths]
             with transaction.atomic():
                 changes = [store(publication) for publication in publications]
         except Unreadable as error:
