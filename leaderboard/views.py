@@ -16,8 +16,8 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
-from leaderboard.evaluators import evaluators_page
 from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.how import how_page
@@ -83,7 +83,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 @vary_on_cookie
 @cache_control(private=True, no_cache=True)
 def board_as_file(request: HttpRequest, slug: str, form: str) -> HttpResponse:
-    """The table of the board's page as a file, as its address asks for it; `bom=1` puts a byte-order mark before CSV, for spreadsheets."""
+    """The table of the board's page as a file, with the choices of its address; `bom=1`: a byte-order mark before CSV."""
     found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
     view = view_board(found, request.user, Wish.read(request.GET))
     if view is None or form not in EXPORTS:
