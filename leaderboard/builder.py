@@ -100,7 +100,7 @@ def _fields(given: Mapping[str, list[str]]) -> dict[str, Any]:
     """What stands in the form beside the columns; lists for what may be chosen several times."""
     fields: dict[str, Any] = {key: values[-1] if values else "" for key, values in given.items() if "." not in key}
     selects = {
-        "group_by": ("none", ("none", "access", "organisation")),
+        "group_by": ("none", ("none", "access", "organisation", "family")),
         "sort": ("value", ("value", "source", "name")),
         "figures": ("all", ("all", "recomputed", "reported")),
         "show": ("percent", ("percent", "fraction")),
@@ -132,7 +132,9 @@ def _fields(given: Mapping[str, list[str]]) -> dict[str, Any]:
     fields["access_choices"] = [
         (choice, choice in given.get("access", ())) for choice in ("proprietary", "open", "medical", "not stated")
     ]
-    fields["organisations"] = given.get("organisation", [])
+    fields["named"] = [
+        (key, words, given.get(key, [])) for key, words in (("organisation", "Organisation"), ("family", "Family"))
+    ]
     return fields
 
 

@@ -164,8 +164,10 @@ def _model(name: str, user: Person) -> LanguageModel | None:
 
 def _wanted(recipe: Recipe, model: LanguageModel) -> bool:
     access = model.access or "not stated"
-    return (not recipe.access or access in recipe.access) and (
-        not recipe.organisations or model.organisation in recipe.organisations
+    return (
+        (not recipe.access or access in recipe.access)
+        and (not recipe.organisations or model.organisation in recipe.organisations)
+        and (not recipe.families or model.family in recipe.families)
     )
 
 
@@ -174,6 +176,8 @@ def _group_of(recipe: Recipe, model: LanguageModel) -> str:
         return ACCESS[model.access]
     if recipe.group_by == "organisation":
         return model.organisation or "Organisation not stated"
+    if recipe.group_by == "family":
+        return model.family or "Family not stated"
     return ""
 
 

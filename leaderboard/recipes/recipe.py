@@ -18,6 +18,7 @@ ADDRESS = "the address"  # the name of a recipe that is no file, in errors
 _OWN = ("title", "caption", "label", "digits", "show", "uncertainty")
 _SWITCHES = ("n", "bold", "underline", "daggers", "wide")
 _ROWS = ("group_by", "sort", "figures")
+_LISTS = {"access": "access", "organisation": "organisations", "family": "families"}  # in an address, in a file
 _COLUMN = re.compile(r"c([1-9]\d?)\.([a-z_]+)\Z", re.ASCII)
 _YES = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
 
@@ -72,6 +73,7 @@ class Recipe:
     group_by: str = "none"
     access: tuple[str, ...] = ()
     organisations: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
     sort: str = "value"
     figures: str = "all"
     partial: bool = True
@@ -162,7 +164,7 @@ def _recipe(data: Any, name: str, lines: dict[Place, int]) -> Recipe:
     given.pop("rows", None)
     given.pop("columns")
     given |= {key: rows[key] for key in (*_ROWS, "partial") if key in rows}
-    given |= {key: tuple(rows[key]) for key in ("access", "organisations") if key in rows}
+    given |= {key: tuple(rows[key]) for key in _LISTS.values() if key in rows}
     return Recipe(columns=columns, groups=groups, document=data, file=name, lines=lines, **given)
 
 
@@ -235,8 +237,7 @@ def _pairs(document: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if lines:
         yield "models", "\n".join(lines)
     yield from ((key, rows[key]) for key in _ROWS if key in rows)
-    yield from (("access", access) for access in rows.get("access", ()))
-    yield from (("organisation", name) for name in rows.get("organisations", ()))
+    yield from ((key, name) for key, several in _LISTS.items() for name in rows.get(several, ()))
     if "partial" in rows:
         yield "partial", _yes(rows["partial"])
     for number, column in enumerate(document["columns"], start=1):
@@ -266,8 +267,8 @@ def _from_pairs(pairs: Iterable[tuple[str, str]]) -> tuple[dict[str, Any], list[
             columns.setdefault(int(found[1]), {})[found[2]] = _typed(found[2], value)
         elif key == "models":
             rows |= _models(value)
-        elif key in ("access", "organisation"):
-            rows.setdefault("access" if key == "access" else "organisations", []).append(value)
+        elif key in _LISTS:
+            rows.setdefault(_LISTS[key], []).append(value)
         elif key in _ROWS or key == "partial":
             rows[key] = _typed(key, value)
         else:

@@ -175,13 +175,16 @@ def test_rows_stand_as_listed_and_in_groups(board: Board) -> None:
 
 
 def test_rows_by_access_and_filters(board: Board) -> None:
-    LanguageModel.objects.filter(slug="first").update(access="open", organisation="Lab")
+    LanguageModel.objects.filter(slug="first").update(access="open", organisation="Lab", family="Aster")
     LanguageModel.objects.filter(slug="second").update(access="proprietary")
     table = build(recipe(rows={"group_by": "access"}), PUBLIC).table
     assert [group.label for group in table.groups] == ["Proprietary", "Open", "Access not stated"]
     assert [row.key for row in table.rows][:2] == ["second", "first"]
     assert list(texts(recipe(rows={"access": ["open"]}))) == ["first"]
     assert list(texts(recipe(rows={"organisations": ["Lab"]}))) == ["first"]
+    assert list(texts(recipe(rows={"families": ["Aster"]}))) == ["first"]
+    families = build(recipe(rows={"group_by": "family"}), PUBLIC).table
+    assert [group.label for group in families.groups] == ["Aster", "Family not stated"]
     assert [group.label for group in build(recipe(rows={"group_by": "organisation"}), PUBLIC).table.groups] == [
         "Lab",
         "Organisation not stated",
