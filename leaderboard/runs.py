@@ -242,7 +242,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "why": run.why if every else public_text(run.why),
         "files": file_views(run, user),
         "sees_places": every,
-        **run_downloads(run, user),
+        **run_downloads(run, {one.evaluator.name for one in evaluations}, user),
         "crumbs": [
             ("Boards", reverse("home")),
             *([(f"{benchmark.name} {split.release.name}", board.get_absolute_url())] if board else []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from django.urls import reverse
@@ -25,16 +26,18 @@ def board_downloads(board: Board, user: Person) -> dict[str, Any]:
     return _with_items([archive], "board-items", board.slug, board.benchmark, user)
 
 
-def run_downloads(run: Run, user: Person) -> dict[str, Any]:
-    """As `board_downloads`."""
+def run_downloads(run: Run, evaluators: Collection[str], user: Person) -> dict[str, Any]:
+    """As `board_downloads`; `evaluators` are the names of its current ones."""
     document = ("Run, JSON", reverse("api:run", args=[run.key]), "files, counts, protocol and all scores")
     links = [document]
-    if run.evaluations.filter(current=True, evaluator__name=evaluator_name(run)).exists():
-        links.append(("Every Eval Ever, JSON", reverse("run-eee", args=[run.key]), EEE))
-    if len(links) > 1 and run.split.release.benchmark.items_visible_to(user):
-        instances = reverse("run-eee-instances", args=[run.key])
-        links.append(("Every Eval Ever instances, JSON Lines", instances, "the instances that the document names"))
-    return _with_items(links, "run-items", run.key, run.split.release.benchmark, user)
+    found = _with_items(links, "run-items", run.key, run.split.release.benchmark, user)
+    if evaluator_name(run) in evaluators:
+        eee = [("Every Eval Ever, JSON", reverse("run-eee", args=[run.key]), EEE)]
+        if not found["items_for"]:
+            instances = reverse("run-eee-instances", args=[run.key])
+            eee.append(("Every Eval Ever instances, JSON Lines", instances, "the instances that the document names"))
+        links[1:1] = eee
+    return found
 
 
 def _with_items(

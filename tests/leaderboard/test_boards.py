@@ -371,7 +371,7 @@ def test_a_board_costs_few_queries(
     with django_assert_max_num_queries(6):
         assert client.get("/").status_code == 200
     run = Run.objects.filter(split__release__benchmark__slug="ehr-bench").first()
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert client.get(run.get_absolute_url()).status_code == 200
 
 

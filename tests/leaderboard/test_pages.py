@@ -114,10 +114,16 @@ def test_the_description_of_the_api(client: Client) -> None:
     document = client.get("/api/v1/openapi.json").json()
     assert set(document["paths"]) == {
         "/api/v1/boards",
+        "/api/v1/benchmarks/{slug}/items",
         "/api/v1/boards/{slug}",
+        "/api/v1/boards/{slug}/archive",
+        "/api/v1/boards/{slug}/items",
         "/api/v1/findings",
         "/api/v1/runs/{key}",
+        "/api/v1/runs/{key}/eee",
+        "/api/v1/runs/{key}/eee/instances",
         "/api/v1/runs/{key}/evaluators",
+        "/api/v1/runs/{key}/items",
         "/api/v1/models",
         "/api/v1/tables",
     }
