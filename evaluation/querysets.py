@@ -40,7 +40,7 @@ def item_gate(user: Person, prefix: str = "") -> Q:
     no exception: what a licence or patients forbid, a role does not allow.
     """
     gate = Q(**{f"{prefix}item_access": "public"})
-    if user.is_authenticated and user.is_active:
+    if user.is_authenticated and user.is_active and user.pk:
         gate |= Q(**{f"{prefix}item_access": "members"})
         gate |= Q(**{f"{prefix}item_access": "group", f"{prefix}data_group__in": user.groups.values("pk")})
     return gate

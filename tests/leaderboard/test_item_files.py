@@ -138,6 +138,7 @@ SEES_ITEMS = {
 
 @pytest.mark.parametrize("access", SEES_ITEMS)
 def test_items_are_for_those_that_the_benchmark_names(board: Board, people: People, access: str) -> None:
+    Benchmark.objects.update(item_access=access)
     board.benchmark.item_access = access
     seen = set()
     for role in ROLES:
@@ -150,10 +151,10 @@ def test_items_are_for_those_that_the_benchmark_names(board: Board, people: Peop
 
 
 def test_nobody_is_in_a_group_that_is_not_there(board: Board, people: People) -> None:
-    board.benchmark.data_group = None
+    Benchmark.objects.update(data_group=None)
     assert not any(board.benchmark.items_visible_to(people[role]) for role in ROLES)
     people.member.is_active = False
-    board.benchmark.item_access = "members"
+    Benchmark.objects.update(item_access="members")
     assert not board.benchmark.items_visible_to(people.member)
 
 
