@@ -10,7 +10,11 @@ from leaderboard.figures.inputs import MEANINGS, PARTLY, PLAIN, TIE, TOLD, Ranke
 from leaderboard.figures.page import ACCENT, INK, MARGIN, SOFT, Page
 
 SHAPES = {PLAIN: ("o", INK, False), TIE: ("D", ACCENT, False), PARTLY: ("^", INK, True), TOLD: ("s", INK, True)}
-BANDS: tuple[dict[str, Any], ...] = ({"facecolor": "#e4e8ea"}, {"facecolor": "none", "edgecolor": SOFT}, {"facecolor": "none", "hatch": "...."})
+BANDS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "#e4e8ea"},
+    {"facecolor": "none", "edgecolor": SOFT},
+    {"facecolor": "none", "hatch": "...."},
+)
 
 
 def dots(page: Page, ranked: Ranked) -> None:

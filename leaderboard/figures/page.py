@@ -17,7 +17,12 @@ SANS, CHINESE = "ClinBoard Sans", "ClinBoard Chinese"
 INK, SOFT, LINE, ACCENT = "#17202a", "#5a6570", "#d5dade", "#0b6e6e"
 # Matplotlib keeps its settings and fonts for the whole process.
 LOCK = RLock()
-SETTINGS: dict[str, Any] = {"svg.hashsalt": "clinboard", "svg.fonttype": "path", "text.hinting": "none", "hatch.linewidth": 0.4}
+SETTINGS: dict[str, Any] = {
+    "svg.hashsalt": "clinboard",
+    "svg.fonttype": "path",
+    "text.hinting": "none",
+    "hatch.linewidth": 0.4,
+}
 # No dates and no versions of programs: the same table gives the same bytes.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},

@@ -174,11 +174,7 @@ def test_any_text_can_be_printed(text: str) -> None:
 
 
 def digests() -> str:
-    made = [
-        draw(kind, what, "single", form)
-        for kind, what in (everything()["dots"], everything()["heat"])
-        for form in FORMS
-    ]
+    made = [draw("dots", ranked_of(board()), "single", form) for form in FORMS]
     return " ".join(hashlib.sha256(data).hexdigest() for data in made)
 
 
