@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evaluation.models import Score
+from evaluation.protocols.liveclin_items import STAGES
 from evaluation.statistics import mean
 from leaderboard.facets import in_order
 from leaderboard.models import Board
@@ -15,6 +16,7 @@ from leaderboard.tables import Cell, Column, Group, Row, Table
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
+CLINICAL = list(STAGES)  # in the order of a case; "Other" and what is new come last
 MOST = 60  # facets; `stage_text` of LiveClin has hundreds
 Figure = tuple[float, int, int]  # value, n, n_answered
 Found = dict[tuple[int, str, str], dict[int | None, Figure]]  # (evaluation, metric, facet) -> repeat -> figure
@@ -40,6 +42,8 @@ def facet_table(board: Board, user: Person, dimension: str) -> Table | None:
     metrics = list(dict.fromkeys(metric for _, metric, _ in found))
     metric = standing.headline.metric if standing.headline.metric in metrics else metrics[0]
     facets = in_order(dict.fromkeys(facet for _, of, facet in found if of == metric))
+    if dimension == "stage":
+        facets.sort(key=lambda facet: CLINICAL.index(facet) if facet in CLINICAL else len(CLINICAL))
     if len(facets) > MOST:
         raise ValueError(f"{dimension} has {len(facets):,} facets, more than the {MOST} that a figure can show.")
     unit, precision = metric_unit(metric)
@@ -84,8 +88,6 @@ def facet_table(board: Board, user: Person, dimension: str) -> Table | None:
             ("Split", board.split.name),
             ("Mode", board.mode),
             ("Evaluator", evaluator),
-            ("Licence", standing.spec.licence),
-            ("Attribution", standing.spec.attribution),
         ),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.core.cache import cache
 
 from evaluation.benchmarks import BENCHMARKS
-from leaderboard.boards import BoardView, board_subtitle, view_board
+from leaderboard.boards import INVENTED, BoardView, board_subtitle, view_board
 from leaderboard.by_facet import facet_table
 from leaderboard.figures import (
     FORMS,
@@ -78,7 +78,9 @@ def _told(view: BoardView) -> Table:
 def with_terms(table: Table, board: Board) -> Table:
     spec = BENCHMARKS[board.benchmark.slug]
     known = {label for label, _ in table.facts}
-    told = (("Licence", spec.licence), ("Attribution", spec.attribution))
+    told = [("Licence", spec.licence), ("Attribution", spec.attribution)]
+    if board.split.release.name == INVENTED:
+        told.append(("Invented", "these models, questions and figures do not exist"))
     if "Licence and attribution" in known:
         return table
     return replace(table, facts=(*table.facts, *((label, text) for label, text in told if text and label not in known)))
@@ -101,7 +103,7 @@ def _matrix(board: Board, user: Person, kind: str, by: str) -> Matrix:
                 raise FigureError(str(error)) from error
             continue
         if table is not None:
-            return matrix_of(table)
+            return matrix_of(with_terms(table, board))
     raise FigureError("Nothing on this board is measured by " + (by or f"a dimension that fits {kind}") + ".")
 
 
