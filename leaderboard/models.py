@@ -1,12 +1,18 @@
-"""The tables of what is shown: boards and reported scores."""
+"""The tables of what is shown: boards, reported scores and freezes."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import Any
+
+from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils.functional import cached_property
 
 from evaluation.models import Benchmark, LanguageModel, Split, protocol_text
-from leaderboard.querysets import BoardQuerySet
+from leaderboard.querysets import ADDRESS_LENGTH, BoardQuerySet, FreezeQuerySet
 
 
 class Board(models.Model):
@@ -87,3 +93,56 @@ class ReportedScore(models.Model):
 
     def __str__(self):
         return f"{self.model or self.group} {self.metric} {self.printed} ({self.source_id})"
+
+
+class Frozen(TypeError):
+    """A freeze was to be changed or taken away."""
+
+
+class Freeze(models.Model):
+    """A board's state as canonical JSON, known by the sha256 of its bytes. It is written once and never again.
+
+    `board` is the slug as it was: a freeze outlives its board. `owner` is who may see it where it is not public.
+    """
+
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the content in UTF-8.")
+    content = models.TextField(editable=False)
+    board = models.CharField(max_length=200, db_index=True, editable=False)
+    public = models.BooleanField(default=False, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, editable=False
+    )
+    frozen_at = models.DateTimeField(auto_now_add=True)
+
+    objects = FreezeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-frozen_at", "-pk"]
+
+    def __str__(self):
+        return f"{self.board} {self.address}"
+
+    def save(self, *args, **kwargs):
+        if not self._state.adding:
+            raise Frozen("A freeze never changes.")
+        super().save(*args, **kwargs)
+
+    def get_absolute_url(self) -> str:
+        return reverse("freeze", args=[self.address])
+
+    def delete(self, *args, **kwargs):
+        raise Frozen("A freeze is never taken away.")
+
+    @property
+    def address(self) -> str:
+        """The beginning of the hash that stands in its address."""
+        return self.digest[:ADDRESS_LENGTH]
+
+    @property
+    def intact(self) -> bool:
+        """Whether the stored content still has its hash."""
+        return hashlib.sha256(self.content.encode()).hexdigest() == self.digest
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return json.loads(self.content)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from evaluation.models import Run
+from evaluation.querysets import sees_everything
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser, User
 
     Person = User | AnonymousUser
+
+
+ADDRESS_LENGTH = 16  # hexadecimal digits of the hash in a freeze's address
 
 
 class BoardQuerySet(models.QuerySet):
@@ -45,3 +49,25 @@ class BoardQuerySet(models.QuerySet):
 
     def with_benchmark(self) -> BoardQuerySet:
         return self.select_related("split__release__benchmark")
+
+
+class FreezeQuerySet(models.QuerySet):
+    def visible_to(self, user: Person) -> FreezeQuerySet:
+        """Public ones: everybody. Others: staff, and the person by whose rights one was made."""
+        if sees_everything(user):
+            return self
+        gate = Q(public=True)
+        if user.is_authenticated and user.is_active:
+            gate |= Q(owner=user)
+        return self.filter(gate)
+
+    def at(self, address: str) -> FreezeQuerySet:
+        """Those whose hash begins so."""
+        return self.filter(digest__startswith=address.lower())
+
+    def _never(self, *args: Any, **kwargs: Any) -> NoReturn:
+        from leaderboard.models import Frozen
+
+        raise Frozen("A freeze never changes and is never taken away.")
+
+    update = bulk_update = update_or_create = delete = _never

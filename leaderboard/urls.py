@@ -1,13 +1,25 @@
 """Routes of the pages."""
 
-from django.urls import path
+from django.urls import path, re_path
 
-from leaderboard import downloads, views
+from leaderboard import downloads, freeze_views, views
+
+FIGURE = r"(?P<form>svg|pdf|png)"
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
     path("boards/<slug:slug>/evaluators/", views.moves, name="moves"),
+    re_path(rf"^boards/(?P<slug>[-\w]+)/figure\.{FIGURE}$", freeze_views.board_figure, name="board-figure"),
+    path("boards/<slug:slug>/cite.bib", freeze_views.board_cite, name="board-cite"),
+    path("boards/<slug:slug>/freeze/", freeze_views.board_freeze, name="board-freeze"),
+    path("freezes/", freeze_views.freezes, name="freezes"),
+    path("freezes/<slug:address>/", freeze_views.freeze_one, name="freeze"),
+    path("freezes/<slug:address>/content.json", freeze_views.freeze_content, name="freeze-content"),
+    path("freezes/<slug:address>/cite.bib", freeze_views.freeze_cite, name="freeze-cite"),
+    path("freezes/<slug:address>/table.<slug:form>", freeze_views.freeze_table, name="freeze-table"),
+    re_path(rf"^freezes/(?P<address>\w+)/figure\.{FIGURE}$", freeze_views.freeze_figure, name="freeze-figure"),
+    path("freezes/<slug:before>/diff/<slug:after>/", freeze_views.freeze_diff, name="freeze-diff"),
     path("how/<slug:slug>/", views.how, name="how"),
     path("boards/<slug:slug>/table.<slug:form>", views.board_as_file, name="board-file"),
     path("tables/", views.tables, name="tables"),

@@ -21,10 +21,12 @@ from leaderboard.data.links import board_downloads
 from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
+from leaderboard.freeze_pages import release_entry
 from leaderboard.how import how_page
 from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.moves import moves_page
+from leaderboard.pictures import figure_choices
 from leaderboard.runs import run_page
 from leaderboard.wishes import Wish
 
@@ -73,6 +75,8 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         "files": [(EXPORTS[form].label, reverse("board-file", args=[slug, form]) + asked) for form in ("csv", "tex")],
         "builder_href": f"{reverse('tables')}?{urlencode({'title': view.table.title, 'c1.board': slug})}",
         **board_downloads(found, request.user),
+        "figures": figure_choices(found),
+        "citation": release_entry(found),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),

@@ -29,6 +29,7 @@ PURE = (
     "ingest/walk.py",
     "leaderboard/data/files.py",
     "leaderboard/exchange.py",
+    "leaderboard/figures",
     "leaderboard/published.py",
     "leaderboard/recipes/macros.py",
     "leaderboard/recipes/recipe.py",

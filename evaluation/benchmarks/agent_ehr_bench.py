@@ -1,7 +1,7 @@
 """AgentEHR-Bench: six list-answer tasks over electronic health records, asked with tools only."""
 
 from evaluation.benchmarks import examples
-from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
 # The published average leaves prescriptions out.
@@ -28,6 +28,7 @@ SPEC = BenchmarkSpec(
     sizes={"subset600": 600},
     default_release="v1",
     attribution="AgentEHR-Bench and ClinSeek authors",
+    citation=Citation(published="Public repository UCSC-VLAA/ClinSeekAgent"),
     how_computed=(
         "Set F1 of the answers against the gold, per question, then the mean over all expected questions. A question "
         "without a row counts 0. Gold is the ATC name where one is given, else the name. The aggregate overall_5_tasks is the "

@@ -31,6 +31,17 @@ class OptionalEvaluator(Evaluator, Protocol):
 
 
 @dataclass(frozen=True)
+class Citation:
+    """What a benchmark's own sources say of how to cite it; what they do not say stays empty, never guessed."""
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    eprint: str = ""  # at arXiv
+    published: str = ""  # where it is, in words
+
+
+@dataclass(frozen=True)
 class BenchmarkSpec:
     """A benchmark: its words, its rules and its published sizes.
 
@@ -64,6 +75,7 @@ class BenchmarkSpec:
     # release -> the latest month from which its questions come, where its source says so
     newest_questions: dict[str, str] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
+    citation: Citation = Citation()
 
     @property
     def evaluator(self) -> Evaluator | None:

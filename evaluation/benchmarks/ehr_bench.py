@@ -1,7 +1,7 @@
 """EHR-Bench: 45 tasks over electronic health records, asked with tools (agentic) or with the record in the prompt (oneshot)."""
 
 from evaluation.benchmarks import examples
-from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
@@ -57,6 +57,7 @@ SPEC = BenchmarkSpec(
     sizes={"full1800": 1800, "smoke20": 900},
     default_release="v1",
     attribution="EHR-Bench and ClinSeek authors",
+    citation=Citation(published="Public repository UCSC-VLAA/ClinSeekAgent"),
     how_computed=(
         "Set F1 of the answers against the gold, per question, then the mean over all expected questions. A question "
         "without a row counts 0. Several rows of one question are averaged first, as the public scorer does. A task group is the "

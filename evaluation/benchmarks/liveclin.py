@@ -1,7 +1,7 @@
 """LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
 
 from evaluation.benchmarks import examples
-from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import liveclin
 
 EVALUATOR = liveclin.LiveClinOfficial()
@@ -32,6 +32,23 @@ SPEC = BenchmarkSpec(
     sizes={},
     licence="CC BY-NC-SA 4.0",
     attribution="LiveClin authors",
+    citation=Citation(
+        title="LiveClin: A Live Clinical Benchmark without Leakage",
+        authors=(
+            "Xidong Wang",
+            "Shuqi Guo",
+            "Yue Shen",
+            "Junying Chen",
+            "Jian Wang",
+            "Jinjie Gu",
+            "Ping Zhang",
+            "Lei Liu",
+            "Benyou Wang",
+        ),
+        year=2026,
+        eprint="2602.16747",
+        published="Public repository AQ-MedAI/LiveClin",
+    ),
     item_access="nobody",
     how_computed=(
         "Case accuracy: a case counts only when every one of its questions is right; the denominator is all expected cases. "

@@ -1,7 +1,7 @@
 """LLMEval-Med: open questions in five categories, judged 1 to 5 by a language model."""
 
 from evaluation.benchmarks import examples
-from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import llmeval_med
 
 
@@ -33,6 +33,7 @@ SPEC = BenchmarkSpec(
     sizes={"full": 667},
     default_release="2025",
     attribution="LLMEval-Med authors",
+    citation=Citation(eprint="2506.04078"),
     how_computed=(
         "A question is usable when the mean of its valid judge scores is at least 4. The rate is over the questions seen in "
         "any judging run; a question without a valid score counts as not usable."

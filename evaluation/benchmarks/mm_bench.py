@@ -1,7 +1,7 @@
 """MM-Bench: questions over records and chest images, asked with tools (agentic) or with the evidence given (oneshot)."""
 
 from evaluation.benchmarks import examples
-from evaluation.benchmarks.base import BenchmarkSpec
+from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
 from evaluation.protocols.clinseek_mm_verdicts import ClinSeekMMStored
@@ -37,6 +37,7 @@ SPEC = BenchmarkSpec(
     sizes={"full2703": 2695},
     default_release="v1",
     attribution="ClinSeek authors",
+    citation=Citation(published="Public repository UCSC-VLAA/ClinSeekAgent"),
     how_computed=(
         "Questions with one gold item are right or wrong by a strict rule: gold and answer are equal after strip, lower "
         "case, white space collapsed and trailing full stops removed. Questions with two or more get the set F1 of the "

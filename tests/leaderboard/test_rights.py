@@ -21,8 +21,9 @@ from evaluation.models import LanguageModel, Run
 from ingest.models import Source
 from leaderboard.builder import FORMATS
 from leaderboard.exports import EXPORTS
+from leaderboard.freezing import freeze
 from leaderboard.lists import models_page
-from leaderboard.models import Board
+from leaderboard.models import Board, Freeze
 from tests.conftest import ROLES, People
 from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load, older_rules
 
@@ -44,6 +45,7 @@ class World:
     hidden: dict[str, Run]
     alone: dict[str, Run]
     source: Source
+    freezes: dict[str, Freeze]
     clients: dict[str, Client] = field(default_factory=dict)
     answers: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
@@ -58,7 +60,10 @@ def world(people: People, tmp_path: Path) -> World:
         (hidden[visibility],) = load(better, visibility, **rights)
         other = live_tree(tmp_path / f"live_{visibility}", {"a": (f"{visibility}_wonder", ["AB"] * 8)})
         (alone[visibility],) = load(other, visibility, release=f"of_{visibility}", **rights)
-    return World(people, hidden, alone, Source.objects.get(name="private"))
+    shared = Board.objects.with_benchmark().get(slug=EHR_BOARD)
+    eyes = {"public": None, "team": people.owner, "private": people.staff}
+    freezes = {name: freeze(shared, user) for name, user in eyes.items()}
+    return World(people, hidden, alone, Source.objects.get(name="private"), freezes)
 
 
 Check = Callable[[World, str, str], None]
@@ -292,7 +297,68 @@ def moves_of_a_board(world: World, role: str, visibility: str) -> None:
     assert ("Which ones is shown to those" in text) == (role != "member")
 
 
+FREEZES = {"public": set(ROLES), "team": {"owner", "staff"}, "private": {"staff"}}
+
+
+def freeze_of(name: str, *more: str) -> Check:
+    """A public freeze is everybody's and holds what is public; another is its owner's and staff's, or staff's alone."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for kind, readers in FREEZES.items():
+            response = get(world, role, name, world.freezes[kind].address, *more)
+            assert response.status_code == (200 if role in readers else 404), kind
+            if name not in ("freeze-cite", "freeze-figure"):
+                held = visibility == "public" or kind != "public"
+                assert (world.hidden[visibility].model_name in response.content.decode()) == (held and role in readers)
+
+    return check
+
+
+def freeze_list(world: World, role: str, visibility: str) -> None:
+    text = get(world, role, "freezes").content.decode()
+    for kind, readers in FREEZES.items():
+        assert (world.freezes[kind].address in text) == (role in readers)
+
+
+def freeze_diff(world: World, role: str, visibility: str) -> None:
+    """Both must be seen."""
+    for kind, readers in FREEZES.items():
+        for pair in ((kind, "public"), ("public", kind)):
+            response = get(world, role, "freeze-diff", *(world.freezes[name].address for name in pair))
+            assert response.status_code == (200 if role in readers else 404)
+
+
+def freeze_button(world: World, role: str, visibility: str) -> None:
+    """Reading it does nothing; only staff may press it, for others it is not there."""
+    before = Freeze.objects.count()
+    assert get(world, role, "board-freeze", EHR_BOARD).status_code == 405
+    response = world.clients[role].post(reverse("board-freeze", args=[EHR_BOARD]))
+    assert response.status_code == (302 if role == "staff" else 404)
+    assert Freeze.objects.count() == before
+
+
+def board_file(name: str, *more: str) -> Check:
+    """A file that is no text to search: there for who sees something of the board."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        assert get(world, role, name, EHR_BOARD, *more).status_code == 200
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        assert get(world, role, name, slug, *more).status_code == (200 if sees(role, visibility) else 404)
+
+    return check
+
+
 ROUTES: dict[str, Check] = {
+    "board-figure": board_file("board-figure", "svg"),
+    "board-cite": board_file("board-cite"),
+    "board-freeze": freeze_button,
+    "freezes": freeze_list,
+    "freeze": freeze_of("freeze"),
+    "freeze-content": freeze_of("freeze-content"),
+    "freeze-table": freeze_of("freeze-table", "csv"),
+    "freeze-cite": freeze_of("freeze-cite"),
+    "freeze-figure": freeze_of("freeze-figure", "svg"),
+    "freeze-diff": freeze_diff,
     "home": boards_of("home"),
     "board": board_of("board"),
     "moves": moves_of_a_board,
@@ -370,6 +436,23 @@ def test_counts_and_ranks_hold_only_what_is_seen(world: World, role: str) -> Non
     assert [row["cells"]["rank"]["rank"] for row in document["table"]["rows"]] == list(range(1, seen + 1))
     card = next(card for card in get(world, role, "api:boards").json() if card["slug"] == EHR_BOARD)
     assert card["models"] == seen
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_figure_draws_only_what_is_seen(world: World, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reaches the pen, since a picture is no text to search."""
+    drawn: list[str] = []
+    monkeypatch.setattr("leaderboard.pictures.drawn", lambda kind, what, *more: drawn.append(repr(what)) or b"")
+    get(world, role, "board-figure", EHR_BOARD, "svg")
+    path = reverse("board-figure", args=[EHR_BOARD, "svg"])
+    for query in ("kind=heat&by=task_type", f"kind=scatter&with={EHR_BOARD}"):
+        assert world.clients[role].get(f"{path}?{query}").status_code == 200
+    assert len(drawn) == 3
+    for visibility, run in world.hidden.items():
+        assert [run.model_name in what for what in drawn] == [sees(role, visibility)] * 3
+        slug = LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        status = world.clients[role].get(f"{path}?kind=scatter&with={slug}").status_code
+        assert status == 400  # no board here, or no model in common
 
 
 def test_a_private_run_moves_nothing_for_others(world: World, tmp_path: Path) -> None:
