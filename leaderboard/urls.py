@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from leaderboard import views
+from leaderboard import breakdown_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("boards/<slug:slug>/", views.board, name="board"),
     path("boards/<slug:slug>/evaluators/", views.moves, name="moves"),
+    path("boards/<slug:slug>/by/", breakdown_views.by_first, name="board-breakdowns"),
+    path("boards/<slug:slug>/by/<str:dimension>/", breakdown_views.by, name="board-by"),
+    path("boards/<slug:slug>/by/<str:dimension>/<str:key>/", breakdown_views.facet, name="board-facet"),
     path("how/<slug:slug>/", views.how, name="how"),
     path("boards/<slug:slug>/table.<slug:form>", views.board_as_file, name="board-file"),
     path("tables/", views.tables, name="tables"),
