@@ -45,6 +45,7 @@ SPEC = BenchmarkSpec(
         "table_modality": tuple(liveclin.TABLE_WORDS),
     },
     facet_name=facet_name,
+    mix=("icd_chapter", "rarity"),
     pathway=("position", "relative_position", "stage"),
     sizes={},
     licence="CC BY-NC-SA 4.0",
