@@ -13,7 +13,7 @@ from leaderboard.breakdowns import FEW, Breakdown, break_down, breakdown_table, 
 from leaderboard.contrasts import against_median, contrast, pair_of
 from leaderboard.exports import EXPORTS
 from leaderboard.facetboards import FacetBoard, facet_board, facet_of
-from leaderboard.facetnames import NO_FACET, facet_key, full, short
+from leaderboard.facetnames import NO_FACET, facet_key, full
 from leaderboard.heat import STEPS, heat_map
 from leaderboard.models import Board
 from leaderboard.pathway import pathway
@@ -123,7 +123,9 @@ def facet_page(found: Breakdown, facet: str, chosen: Given) -> dict[str, Any]:
     only = {name: value for name, value in chosen.items() if name == "metric"}
     around = [found.facets[n] if 0 <= n < len(found.facets) else None for n in (place - 1, place + 1)]
     links = [
-        (short(other), address(by_href(board, found.dimension, facet_key(other)), only)) if other is not None else None
+        (found.short(other), address(by_href(board, found.dimension, facet_key(other)), only))
+        if other is not None
+        else None
         for other in around
     ]
     return {
@@ -179,7 +181,7 @@ def in_words(found: Breakdown) -> str:
         return f"{entry.model.name} has the same figure everywhere."
 
     def told(facet: str) -> str:
-        return f"{short(facet)} ({found.column.format(values[facet])}{f' {found.unit}' if found.unit else ''})"
+        return f"{found.short(facet)} ({found.column.format(values[facet])}{f' {found.unit}' if found.unit else ''})"
 
     if found.metric == "first_break":
         return f"The cases of {entry.model.name} break first most often at {told(high)}, least often at {told(low)}."

@@ -89,6 +89,9 @@ class Breakdown:
         """What n counts, in the plural."""
         return f"{self.spec.unit if self.of_cases else self.spec.item_word}s"
 
+    def short(self, facet: str) -> str:
+        return short(self.spec, self.dimension, facet)
+
     @cached_property
     def of(self) -> dict[str, dict[str, Value]]:
         """Entry's key -> its cells."""
@@ -239,7 +242,7 @@ def breakdown_table(found: Breakdown, sort: str = "") -> Table:
     column = found.column
     columns = [Column("model", "Model", "model"), _facet_column(column, "all", "All", "")]
     for facet in found.facets:
-        label = f"{short(facet)}, n = {found.n[facet]:,}"
+        label = f"{found.short(facet)}, n = {found.n[facet]:,}"
         columns.append(_facet_column(column, facet_key(facet), label, full(found.spec, found.dimension, facet)))
     rows = []
     for number in in_turn(found, sort):
@@ -298,7 +301,9 @@ def _adds_up(found: Breakdown) -> str:
     held = list(found.members.values())
     counted = sum(found.n.values())
     if not total:
-        return "There is no figure over all items: the columns are parts of each model's own answers."
+        if found.metric == "first_break":
+            return "The columns and the case accuracy add up to 100 %."
+        return "There is no one figure over everything: the columns do not add up to a whole."
     if not held:
         return f"The columns count {counted:,}, the whole {total:,}: they rest on the answers, not on the items."
     everything = np.bincount(np.concatenate(held)) if held else np.zeros(0, int)

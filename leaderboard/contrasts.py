@@ -9,9 +9,11 @@ import numpy as np
 
 from evaluation import statistics
 from leaderboard.breakdowns import GROUPS, Breakdown, figure_cell, group_of, model_cell
-from leaderboard.facetnames import NO_FACET, facet_key, full, short
+from leaderboard.facetnames import NO_FACET, facet_key, full
 from leaderboard.standings import Entry, Value
 from leaderboard.tables import Cell, Column, Group, Row, Table
+
+FEWEST = 6  # clusters below which no interval of a difference is shown: all pointing one way would prove nothing
 
 
 class Contrast(NamedTuple):
@@ -41,9 +43,9 @@ def contrast(found: Breakdown, one: str, other: str) -> Contrast:
     gap = Column("gap", "Difference", "score", unit=unit, precision=column.precision, metric=column.metric)
     columns = (
         Column("model", "Model", "model"),
-        Column("one", f"{short(one)}, n = {found.n[one]:,}", "score", unit=column.unit, metric=column.metric,
+        Column("one", f"{found.short(one)}, n = {found.n[one]:,}", "score", unit=column.unit, metric=column.metric,
                precision=column.precision, help=full(found.spec, found.dimension, one)),
-        Column("other", f"{short(other)}, n = {found.n[other]:,}", "score", unit=column.unit, metric=column.metric,
+        Column("other", f"{found.short(other)}, n = {found.n[other]:,}", "score", unit=column.unit, metric=column.metric,
                precision=column.precision, help=full(found.spec, found.dimension, other)),
         gap,
         Column("interval", "95 % interval", "interval", unit=unit, precision=column.precision),
@@ -65,7 +67,7 @@ def contrast(found: Breakdown, one: str, other: str) -> Contrast:
         for entry, cells in zip(found.entries, found.cells, strict=True)
         if not entry.why_unranked and one in cells and other in cells
     ]
-    title = f"{short(one)} minus {short(other)}"
+    title = f"{found.short(one)} minus {found.short(other)}"
     table = Table("contrast", title, "", columns, tuple(rows), GROUPS, notes=(_how(found, one, other),))
     return Contrast(table, _agreement(both))
 
@@ -188,7 +190,7 @@ def against_median(found: Breakdown, entry: Entry) -> Table:
             Row(
                 facet_key(facet),
                 (
-                    Cell(short(facet), value=facet),
+                    Cell(found.short(facet), value=facet),
                     figure_cell(column, own),
                     column.cell(middle, n=own.n),
                     gap.cell(own.value - middle, low, high),
@@ -201,7 +203,8 @@ def against_median(found: Breakdown, entry: Entry) -> Table:
     who = "the ranked models" if found.standing.ranked else "all models"
     note = (
         f"Median of {len(others)}: {who} with this one. 95 % interval: both over the same resampled {found.spec.unit}s, "
-        "the median taken anew each time. No correction for the number of rows: of twenty, one may lie off zero by chance."
+        "the median taken anew each time. No correction for the number of rows: of twenty, one may lie off zero by chance. "
+        f"No interval on fewer than {FEWEST} {found.spec.unit}s, or where all samples agree."
     )
     title = f"{entry.model.name} against the median"
     return Table("against", title, "", columns, tuple(rows), (Group("all", ""),), notes=(note,))
@@ -221,7 +224,8 @@ def _to_median(
     for facet, gap in zip(held, gaps, strict=True):
         own = found.of[entry.key][facet]
         middle = median([found.of[e.key][facet].value for e in others if facet in found.of[e.key]])
-        # a metric whose denominator is not all items has no interval from the vectors
-        if gap is not None and abs(gap[0] - (own.value - middle)) < 1e-9:
+        # neither has a metric whose denominator is not all items an interval from the vectors, nor a handful of clusters
+        enough = len(np.unique(found.clusters[0][found.members[facet]])) >= FEWEST
+        if enough and gap is not None and gap[1] < gap[2] and abs(gap[0] - (own.value - middle)) < 1e-9:
             out[facet] = gap[1], gap[2]
     return out

@@ -15,6 +15,7 @@ from evaluation.models import Split, SplitItem
 from leaderboard.facets import in_order, places_of
 
 NO_FACET = ("unmapped", "not given")  # facets that say that nothing is known
+CODE = 4  # letters of a facet that says little without its name
 _NUMBERED = re.compile(r"\s*chapter\s+\d+:\s*", re.I)
 
 
@@ -33,9 +34,10 @@ def ordered(spec: BenchmarkSpec, dimension: str, facets: Iterable[str]) -> list[
     return sorted([*first, *rest], key=lambda facet: facet in NO_FACET)
 
 
-def short(facet: str) -> str:
-    """`Neoplasms` for `Chapter 2: Neoplasms`, for the head of a column; "" is `not given`."""
-    return _NUMBERED.sub("", facet) or facet or "not given"
+def short(spec: BenchmarkSpec, dimension: str, facet: str) -> str:
+    """For the head of a column: `Neoplasms` of `Chapter 2: Neoplasms`, a code with its name; "" is `not given`."""
+    other = spec.facet_name(dimension, facet) if len(facet) <= CODE else ""
+    return " ".join(part for part in (_NUMBERED.sub("", facet) or facet, other) if part) or "not given"
 
 
 def full(spec: BenchmarkSpec, dimension: str, facet: str) -> str:

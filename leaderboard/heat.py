@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from leaderboard.breakdowns import FEW, Breakdown, group_of, in_turn
-from leaderboard.facetnames import facet_key, full, short
+from leaderboard.facetnames import facet_key, full
 from leaderboard.standings import Value
 from leaderboard.tables import format_value
 
@@ -106,7 +106,7 @@ def _head(found: Breakdown, facet: str, sort: str, link: Callable[..., str], own
     lower = found.column.direction == "lower"
     sorted_by = {key: "ascending" if lower else "descending", f"-{key}": "descending" if lower else "ascending"}
     return Head(
-        short(facet),
+        found.short(facet),
         full(found.spec, found.dimension, facet),
         own(key),
         f"{n:,}",

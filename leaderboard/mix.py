@@ -16,6 +16,7 @@ from leaderboard.breakdowns import Breakdown, units
 from leaderboard.facetnames import facet_key, members, ordered
 from leaderboard.facets import offered
 from leaderboard.standings import Standing
+from leaderboard.tables import format_value
 
 OTHER = "other"  # the part of a mix that the board holds no items of
 HEADER = ("dimension", "facet", "share")
@@ -51,8 +52,9 @@ class Mix:
             if not math.isclose(total, 100, abs_tol=0.05):
                 out.append(f"The numbers of {words} add up to {total:g}, not to 100: each was divided by {total:g}.")
             if other:
+                left = format_value(other / total, "%")
                 out.append(
-                    f"{other / total:.1%} of your mix is not measured here (other, by {words}); the figures are over the rest."
+                    f"{left} % of your mix is not measured here (other, by {words}); the figures are over the rest."
                 )
         return out
 

@@ -11,13 +11,14 @@ import numpy as np
 from django.urls import reverse
 
 from evaluation import statistics
+from evaluation.benchmarks import BenchmarkSpec
 from leaderboard.boards import INVENTED, board_subtitle, in_words, small
-from leaderboard.breakdowns import Breakdown, dimension_label, figure_cell, model_cell, units
+from leaderboard.breakdowns import FEW, Breakdown, dimension_label, figure_cell, model_cell, units
 from leaderboard.exports import EXPORTS
-from leaderboard.facetnames import full
+from leaderboard.facetnames import full, short
 from leaderboard.mix import HEADER, OTHER, Margins, Mix, dimensions_for, field_name, from_address
 from leaderboard.standings import Entry, Standing
-from leaderboard.tables import Cell, Column, Group, Row, Table
+from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
 
 MARGIN = 5.0  # points
 # metrics that count right answers: only of them "36 of 100" is said
@@ -168,7 +169,8 @@ def _table(
             *([Cell(natural(value, low, high, found.word))] if says else []),
             score.cell(value, min(low, value), max(high, value)),
             whiskers.cell(value, min(low, value), max(high, value)),
-            gap.cell(*behind[number]) if number in behind else Cell("–", note="compared with none"),
+            Cell("the best", value=0.0) if number in behind and behind[number] == (0, 0, 0) and group[number] == "chosen"
+            else gap.cell(*behind[number]) if number in behind else Cell("–", note="compared with none"),
             figure_cell(own, entry.figures.get(figure), sub=""),
         ]  # fmt: skip
         rows.append(Row(entry.key, tuple(cells), group.get(number, "partial")))
@@ -268,7 +270,7 @@ def mix_page(
         "word": found.word,
         "total": f"{total:,}",
         "effective": f"{made.effective:,.0f}",
-        "said": mix.said() if made.table else [],
+        "said": [*mix.said(), *_thin(spec, margins, mix, found.word)] if made.table else [],
         "parts": parts,
         "others": others,
         "margin": given.get("margin") or f"{made.margin:g}",
@@ -284,6 +286,18 @@ def mix_page(
         "csv_href": reverse("board-mix-csv", args=[board.slug]),
         "small": small(found.column.label),
     }
+
+
+def _thin(spec: BenchmarkSpec, margins: Margins, mix: Mix, word: str) -> list[str]:
+    """A sentence on the shares that rest on few units."""
+    out = []
+    for dimension in mix.numbers:
+        thin = {f: s for f, s in mix.shares(dimension).items() if s and len(margins[dimension][f]) < FEW}
+        if thin:
+            named = ", ".join(f"{short(spec, dimension, facet)} ({len(margins[dimension][facet])})" for facet in thin)
+            share = format_value(sum(thin.values()), "%")
+            out.append(f"{share} % of your mix rest on facets with fewer than {FEW} {word}: {named}.")
+    return out
 
 
 def _number(number: float | None) -> str:

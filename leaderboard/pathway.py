@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from leaderboard.breakdowns import Breakdown
-from leaderboard.facetnames import NO_FACET, short
+from leaderboard.facetnames import NO_FACET
 from leaderboard.heat import top_of
 from leaderboard.tables import format_value
 
@@ -80,9 +80,7 @@ def pathway(found: Breakdown, chosen: str = "") -> Pathway | None:
                 continue
             points.append(f"{pen}{x(place):.0f} {y(value.value):.1f}")
             pen = "L"
-            about = (
-                f"{found.entries[number].model.name}, {short(facet)}: {found.column.format(value.value)} {found.unit}"
-            )
+            about = f"{found.entries[number].model.name}, {found.short(facet)}: {found.column.format(value.value)} {found.unit}"
             dots.append(Dot(f"{x(place):.0f}", f"{y(value.value):.1f}", f"{about.strip()}, n = {value.n:,}"))
             if not css and value.low is not None and value.high is not None:
                 whiskers.append(f"M{x(place):.0f} {y(value.low):.1f}V{y(value.high):.1f}")
@@ -99,7 +97,7 @@ def pathway(found: Breakdown, chosen: str = "") -> Pathway | None:
         int(end) + RIGHT,
         HEIGHT,
         [(f"{y(tick):.1f}", format_value(tick, found.unit, 0)) for tick in _ticks(top)],
-        [(f"{x(place):.0f}", *_two_lines(short(facet))) for place, facet in enumerate(facets)],
+        [(f"{x(place):.0f}", *_two_lines(found.short(facet))) for place, facet in enumerate(facets)],
         lines,
         middle,
         f"{found.column.label} by {found.label.lower()}, as lines; the table below holds every figure.",

@@ -33,7 +33,10 @@ _CHAPTER = re.compile(r"\s*Chapter\s+(\d{1,2})\b", re.I)
 
 
 def official_name(facet: str) -> str:
-    """`C00–D48 Neoplasms` for a facet that begins with `Chapter 2`; "" for any other."""
+    """`C00–D48 Neoplasms` for a facet that begins with `Chapter 2`, `C00–D48` where it has that name; "" for any other."""
     found = _CHAPTER.match(facet)
     chapter = CHAPTERS.get(int(found[1])) if found else None
-    return " ".join(chapter) if chapter else ""
+    if chapter is None:
+        return ""
+    codes, name = chapter
+    return codes if facet.lower().endswith(name.lower()) else f"{codes} {name}"
