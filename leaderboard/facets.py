@@ -30,7 +30,7 @@ def offered(split: Split) -> dict[str, list[str]]:
 
 
 @lru_cache(16)
-def _places(split_id: int, fingerprint: str, gold_missing: bool) -> dict[int, int]:
+def places_of(split_id: int, fingerprint: str, gold_missing: bool) -> dict[int, int]:
     """Item -> its place in vectors: the scored items of a split in canonical order."""
     rows = SplitItem.objects.filter(split=split_id, item__scored=True).order_by("position")
     return {item: place for place, item in enumerate(rows.values_list("item_id", flat=True))}
@@ -38,7 +38,7 @@ def _places(split_id: int, fingerprint: str, gold_missing: bool) -> dict[int, in
 
 def chosen_items(split: Split, facets: Iterable[Pair]) -> np.ndarray:
     """Whether each scored item carries all the facets: bool, in canonical order. One query a facet."""
-    places = _places(split.pk, split.fingerprint, split.gold_missing)
+    places = places_of(split.pk, split.fingerprint, split.gold_missing)
     chosen = np.ones(len(places), bool)
     for dimension, name in facets:
         carried = np.zeros(len(places), bool)

@@ -324,7 +324,7 @@ def _fill(
     """Values over the entry's runs (plain means; an interval only of a single run), coverage and why it has no rank."""
     tables = [scores.get(evaluation.pk, {}) for evaluation in entry.evaluations]
     for figure in what.figures:
-        found = [_over_repeats(table.get(figure.place, {})) for table in tables]
+        found = [over_repeats(table.get(figure.place, {})) for table in tables]
         values = [value for value in found if value is not None]
         if len(values) == len(tables) == 1:
             entry.figures[figure] = values[0]
@@ -333,7 +333,7 @@ def _fill(
             least = min(values, key=lambda value: value.n_answered)
             entry.figures[figure] = Value(mean, None, None, least.n, least.n_answered)
     headline = what.figures[0]
-    done = [_over_repeats(table.get((headline.metric, "done_only", "overall", "")) or {}) for table in tables]
+    done = [over_repeats(table.get((headline.metric, "done_only", "overall", "")) or {}) for table in tables]
     if all(done):
         entry.done_only = statistics.mean([value.value for value in done if value])
     for table in tables:
@@ -360,7 +360,7 @@ def _fill(
         entry.why_unranked = UNRANKED_SPLIT
 
 
-def _over_repeats(values: dict[int | None, Value]) -> Value | None:
+def over_repeats(values: dict[int | None, Value]) -> Value | None:
     """The figure over all repeats, or of the only one."""
     return values.get(None) or (next(iter(values.values())) if len(values) == 1 else None)
 

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard import downloads, freeze_views, views
+from leaderboard import breakdown_views, downloads, freeze_views, views
 
 FIGURE = r"(?P<form>svg|pdf|png)"
 
@@ -20,6 +20,11 @@ urlpatterns = [
     path("freezes/<slug:address>/table.<slug:form>", freeze_views.freeze_table, name="freeze-table"),
     re_path(rf"^freezes/(?P<address>\w+)/figure\.{FIGURE}$", freeze_views.freeze_figure, name="freeze-figure"),
     path("freezes/<slug:before>/diff/<slug:after>/", freeze_views.freeze_diff, name="freeze-diff"),
+    path("boards/<slug:slug>/by/", breakdown_views.by_first, name="board-breakdowns"),
+    path("boards/<slug:slug>/by/<str:dimension>/", breakdown_views.by, name="board-by"),
+    path("boards/<slug:slug>/by/<str:dimension>/<str:key>/", breakdown_views.facet, name="board-facet"),
+    path("boards/<slug:slug>/mix/", breakdown_views.mix, name="board-mix"),
+    path("boards/<slug:slug>/mix/csv/", breakdown_views.mix_csv, name="board-mix-csv"),
     path("how/<slug:slug>/", views.how, name="how"),
     path("boards/<slug:slug>/table.<slug:form>", views.board_as_file, name="board-file"),
     path("tables/", views.tables, name="tables"),

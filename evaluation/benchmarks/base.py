@@ -51,6 +51,9 @@ class BenchmarkSpec:
     the gold is a warning, never an error. `unit` is the word for what is resampled and counted as independent.
     `evaluators` are applied to every run, the first is the one that the board shows; `stored_evaluator` only to runs with
     scored rows beside them, `optional_evaluators` only on demand.
+    `facet_order` gives a dimension's facets in the order that they are shown in (others after them), `facet_name` a facet's
+    name in full or in English, "" where there is no other; `pathway` names the dimensions that run along in time,
+    `mix` those in which a clinic would tell its own cases.
     """
 
     slug: str
@@ -65,6 +68,10 @@ class BenchmarkSpec:
     stored_evaluator: StoredEvaluator | None = None
     optional_evaluators: tuple[OptionalEvaluator, ...] = ()
     dimensions: dict[str, str] = field(default_factory=dict)
+    facet_order: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    facet_name: Callable[[str, str], str] = lambda dimension, facet: ""
+    pathway: tuple[str, ...] = ()
+    mix: tuple[str, ...] = ()
     sizes: dict[str, int] = field(default_factory=dict)
     default_release: str = ""
     licence: str = ""

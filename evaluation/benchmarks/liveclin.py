@@ -1,10 +1,18 @@
 """LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
 
-from evaluation.benchmarks import examples
+from evaluation.benchmarks import examples, icd10
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import liveclin
+from evaluation.protocols.liveclin_items import FIRST, LAST, MIDDLE
 
 EVALUATOR = liveclin.LiveClinOfficial()
+
+
+def facet_name(dimension: str, facet: str) -> str:
+    if dimension == "icd_chapter":
+        return icd10.official_name(facet)
+    return "not rare" if (dimension, facet) == ("rarity", "unrare") else ""
+
 
 SPEC = BenchmarkSpec(
     slug="liveclin",
@@ -29,6 +37,16 @@ SPEC = BenchmarkSpec(
         "table_modality": "Table modality",
         "stage_text": "Stage as written",
     },
+    facet_order={
+        "rarity": ("rare", "unrare"),
+        "stage": tuple(liveclin.KEYWORDS["stage"]),
+        "relative_position": (FIRST, MIDDLE, LAST),
+        "image_modality": tuple(liveclin.IMAGE_WORDS),
+        "table_modality": tuple(liveclin.TABLE_WORDS),
+    },
+    facet_name=facet_name,
+    mix=("icd_chapter", "rarity"),
+    pathway=("position", "relative_position", "stage"),
     sizes={},
     licence="CC BY-NC-SA 4.0",
     attribution="LiveClin authors",

@@ -9,6 +9,19 @@ def items(documents):
     return llmeval_med.items(*documents)
 
 
+# in English after the paper, beside the Chinese of the data
+NAMES = {
+    ("category", "MK"): "Medical knowledge 医疗知识",
+    ("category", "MLU"): "Medical language understanding 医疗语言理解",
+    ("category", "MR"): "Medical reasoning 医疗推理",
+    ("category", "MSE"): "Medical safety and ethics 医疗安全伦理",
+    ("category", "MTG"): "Medical text generation 医疗文本生成",
+    ("difficulty", "易"): "easy",
+    ("difficulty", "中"): "medium",
+    ("difficulty", "难"): "hard",
+}
+
+
 EVALUATOR = llmeval_med.LLMEvalMedAggregate()
 
 SPEC = BenchmarkSpec(
@@ -30,6 +43,9 @@ SPEC = BenchmarkSpec(
         "score": "Judge's score",
         "judging_runs": "Judging runs",
     },
+    facet_order={"difficulty": ("易", "中", "难", llmeval_med.NOT_GIVEN)},
+    facet_name=lambda dimension, facet: NAMES.get((dimension, facet), ""),
+    pathway=("round",),
     sizes={"full": 667},
     default_release="2025",
     attribution="LLMEval-Med authors",

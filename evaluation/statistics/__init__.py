@@ -18,6 +18,7 @@ from evaluation.statistics.comparison import (
     paired_differences,
     rank_intervals,
 )
+from evaluation.statistics.facets import differences_to_median, group_differences, independent_difference
 from evaluation.statistics.intervals import (
     CONFIDENCE,
     mean,
@@ -28,19 +29,27 @@ from evaluation.statistics.intervals import (
     wilson,
 )
 from evaluation.statistics.resampling import RESAMPLES, resample_counts
+from evaluation.statistics.standardised import Behind, differences_to, effective, mix_weights, weighted_intervals
 
 __all__ = [
     "CONFIDENCE",
     "RESAMPLES",
+    "Behind",
     "Differences",
     "RankInterval",
     "cluster_sums",
     "cohen_kappa",
+    "differences_to",
+    "differences_to_median",
+    "effective",
+    "group_differences",
+    "independent_difference",
     "kendall_tau_b",
     "mcnemar_exact",
     "mean",
     "mean_intervals",
     "mean_sd",
+    "mix_weights",
     "order_ranks",
     "paired_differences",
     "percentile_interval",
@@ -48,5 +57,6 @@ __all__ = [
     "resample_counts",
     "resampled_means",
     "spearman",
+    "weighted_intervals",
     "wilson",
 ]

@@ -84,7 +84,7 @@ def paired_differences(
     significant even if all point one way (fewer than 6 at 95 %), the interval is stretched to hold 0. Entries with the
     same answers differ by 0 without width. ValueError when a sum is missing or there is no item.
     """
-    matrix, sizes = _checked(matrix, sizes)
+    matrix, sizes = checked(matrix, sizes)
     values = matrix.sum(axis=1) / sizes.sum()
     difference = values[:, np.newaxis] - values
     low, high = np.zeros_like(difference), np.zeros_like(difference)
@@ -97,7 +97,7 @@ def paired_differences(
         half = NormalDist().inv_cdf(1 - tail(confidence)) * error
         low, high = difference - half, difference + half
     else:
-        sums, weights = _resampled_pairs(matrix, sizes, seed, resamples)
+        sums, weights = resampled_pairs(matrix, sizes, seed, resamples)
         for entry in range(len(matrix)):
             for start in range(entry + 1, len(matrix), 64):
                 others = slice(start, start + 64)
@@ -105,7 +105,7 @@ def paired_differences(
                     (sums[entry] - sums[others]) / weights, confidence
                 )
         low, high = low - high.T, high - low.T
-    few = differing < _sign_test_needs(confidence)
+    few = differing < sign_test_needs(confidence)
     return Differences(difference, np.where(few, np.minimum(low, 0), low), np.where(few, np.maximum(high, 0), high))
 
 
@@ -134,7 +134,7 @@ def rank_intervals(
     if not ranked:
         return out
     kept = np.array([values[index] for index, _ in ranked], dtype=np.float64)
-    sums, sizes = _checked(np.asarray(matrix)[[index for index, _ in ranked]], sizes)
+    sums, sizes = checked(np.asarray(matrix)[[index for index, _ in ranked]], sizes)
     better = _significantly_better(kept, sums, sizes, seed, resamples, confidence)
     leaders = kept == kept.max()
     for place, (index, rank) in enumerate(ranked):
@@ -158,7 +158,7 @@ def mcnemar_exact(b: int, c: int) -> float:
     return min(1.0, 2 * tail / 2**trials)
 
 
-def _checked(matrix: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def checked(matrix: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     matrix, sizes = quantise(np.asarray(matrix, dtype=np.float64)), quantise(np.asarray(sizes, dtype=np.float64))
     if matrix.ndim != 2 or matrix.shape[1:] != sizes.shape:
         raise ValueError(f"sums of shape {matrix.shape} do not fit sizes of shape {sizes.shape}")
@@ -167,7 +167,7 @@ def _checked(matrix: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndar
     return matrix, sizes
 
 
-def _resampled_pairs(matrix: np.ndarray, sizes: np.ndarray, seed: str, resamples: int) -> tuple[np.ndarray, np.ndarray]:
+def resampled_pairs(matrix: np.ndarray, sizes: np.ndarray, seed: str, resamples: int) -> tuple[np.ndarray, np.ndarray]:
     """Every entry's sum in each resample (entries, resamples) and the resample's size, without the empty resamples."""
     parts = [product for _, product in resampled_sums(np.vstack([matrix, sizes]), seed, resamples)]
     sums = np.concatenate(parts, axis=1)
@@ -190,7 +190,12 @@ def _differing_clusters(matrix: np.ndarray) -> np.ndarray:
     return out + out.T
 
 
-def _sign_test_needs(confidence: float) -> int:
+def differing_from(matrix: np.ndarray, reference: int) -> np.ndarray:
+    """In how many clusters each entry's sums differ from those of one of them: (entries,)."""
+    return np.count_nonzero(matrix != matrix[reference], axis=1)
+
+
+def sign_test_needs(confidence: float) -> int:
     """The fewest clusters, all in favour of one entry, at which a two-sided sign test is significant."""
     return math.ceil(math.log2(1 / tail(confidence)))
 
@@ -204,7 +209,7 @@ def _significantly_better(
     pairs; only where the bound lies between two order statistics with 0 between them is it worked out.
     """
     order = np.argsort(-values, kind="stable")
-    sums, weights = _resampled_pairs(matrix[order], sizes, seed, resamples)
+    sums, weights = resampled_pairs(matrix[order], sizes, seed, resamples)
     outer = math.floor(tail(confidence) * (len(weights) - 1))
     above = np.zeros((len(values), len(values)), dtype=bool)
     lowest, highest = sums.min(axis=1), sums.max(axis=1)
@@ -222,7 +227,7 @@ def _significantly_better(
             above[entry, other] = low[0] > 0
     better = np.zeros_like(above)
     better[np.ix_(order, order)] = above
-    return better & (values[:, np.newaxis] > values) & (_differing_clusters(matrix) >= _sign_test_needs(confidence))
+    return better & (values[:, np.newaxis] > values) & (_differing_clusters(matrix) >= sign_test_needs(confidence))
 
 
 def _not_won(one: np.ndarray, others: np.ndarray) -> np.ndarray:

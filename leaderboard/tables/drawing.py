@@ -26,6 +26,11 @@ class Scale:
         return PAD + (value - self.low) / (self.high - self.low) * (WIDTH - 2 * PAD)
 
     @property
+    def zero(self) -> str:
+        """Where zero stands, "" where it is an end."""
+        return f"{self.x(0):.1f}" if self.low < 0 < self.high else ""
+
+    @property
     def labels(self) -> tuple[str, str]:
         """The two ends as text, with no more digits than they need."""
         factor = 100 if self.unit in FRACTIONS else 1

@@ -1,0 +1,131 @@
+"""The heat map of a breakdown: a table whose cells print their figure on one of 21 steps of cividis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from leaderboard.breakdowns import FEW, Breakdown, group_of, in_turn
+from leaderboard.facetnames import facet_key, full
+from leaderboard.standings import Value
+from leaderboard.tables import format_value
+
+STEPS = 20
+WIDE = 120  # facets from which on the map shows only the largest
+GROUP_WORDS = {"partial": "partial, not ranked", "unranked": "not ranked", "stale": "earlier rules, not ranked"}
+
+
+class Head(NamedTuple):
+    """A column; `href` is its facet's own board, `sorted_by` the value of aria-sort, `sort` the link that sorts by it."""
+
+    text: str
+    about: str
+    href: str
+    n: str
+    few: bool
+    sorted_by: str
+    sort: str
+
+
+class HeatCell(NamedTuple):
+    text: str
+    css: str
+    about: str
+
+
+class HeatRow(NamedTuple):
+    key: str
+    name: str
+    sub: str
+    href: str
+    cells: list[HeatCell]
+    whole: str
+    against: str
+
+
+class Heat(NamedTuple):
+    """`low` and `high` are the ends of the colours; `left_out` counts facets that are not drawn."""
+
+    heads: list[Head]
+    rows: list[HeatRow]
+    total: str
+    low: str
+    high: str
+    left_out: int
+
+
+def top_of(values: list[float], unit: str) -> float:
+    """The figure that the lightest step stands for: the next tenth above the largest, of other units the next whole."""
+    most = max(values, default=0.0)
+    step = 0.1 if unit == "%" else 1.0
+    return max(step, math.ceil(most / step - 1e-9) * step)
+
+
+def step_of(value: float, top: float) -> int:
+    """0 for nothing to 20 for `top`; what lies outside stands on the nearest end."""
+    return min(STEPS, max(0, round(value / top * STEPS)))
+
+
+def heat_map(found: Breakdown, sort: str, link: Callable[..., str], own: Callable[[str], str]) -> Heat:
+    """The board's entries by the facets, in the order of the board or of one facet.
+
+    `link` makes the address of the page with a changed choice, `own` that of a facet's own board from its key.
+    """
+    shown = found.facets
+    if len(shown) > WIDE:
+        largest = set(sorted(shown, key=lambda facet: -found.n[facet])[:WIDE])
+        shown = [facet for facet in shown if facet in largest]
+    top = top_of([value.value for cells in found.cells for value in cells.values()], found.unit)
+    column = found.column
+    places = 0 if found.unit == "%" else None
+    rows = []
+    for number in in_turn(found, sort):
+        entry, cells = found.entries[number], found.cells[number]
+        group = GROUP_WORDS.get(group_of(entry), "")
+        whole = found.whole[number]
+        rows.append(
+            HeatRow(
+                entry.key,
+                entry.model.name,
+                " · ".join(part for part in (entry.snapshot, group) if part),
+                entry.model.get_absolute_url(),
+                [_cell(found, cells.get(facet), top, places, found.n[facet]) for facet in shown],
+                column.format(whole.value) if whole else "–",
+                link(model=entry.key),
+            )
+        )
+    heads = [_head(found, facet, sort, link, own) for facet in shown]
+    total = max((value.n for value in found.whole if value), default=0)
+    low, high = format_value(0.0, found.unit, 0), format_value(top, found.unit, 0)
+    return Heat(heads, rows, f"{total:,}" if total else "", low, high, len(found.facets) - len(shown))
+
+
+def _head(found: Breakdown, facet: str, sort: str, link: Callable[..., str], own: Callable[[str], str]) -> Head:
+    key, n = facet_key(facet), found.n[facet]
+    lower = found.column.direction == "lower"
+    sorted_by = {key: "ascending" if lower else "descending", f"-{key}": "descending" if lower else "ascending"}
+    return Head(
+        found.short(facet),
+        full(found.spec, found.dimension, facet),
+        own(key),
+        f"{n:,}",
+        n < FEW,
+        sorted_by.get(sort, ""),
+        link(sort=f"-{key}" if sort == key else key),
+    )
+
+
+def _cell(found: Breakdown, value: Value | None, top: float, places: int | None, n: int) -> HeatCell:
+    if value is None:
+        return HeatCell("–", "none", "not measured")
+    column = found.column
+    unit = f" {column.unit}" if column.unit else ""
+    about = f"{column.format(value.value)}{unit}"
+    if value.low is not None and value.high is not None:
+        about += f", 95 % {column.format(value.low)}–{column.format(value.high)}"
+    about += f", n = {value.n:,}"
+    few = " few" if value.n < FEW else ""
+    text = format_value(value.value, found.unit, places)
+    other = f" ({value.n:,})" if value.n != n else ""
+    return HeatCell(f"{text}{other}", f"hm hm-{step_of(value.value, top)}{few}", about)
