@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard import views
+from leaderboard import item_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -12,6 +12,11 @@ urlpatterns = [
     path("tables/", views.tables, name="tables"),
     path("runs/<slug:key>/", views.run, name="run"),
     path("runs/<slug:key>/evaluators/", views.run_evaluators, name="run-evaluators"),
+    path("runs/<slug:key>/items/", item_views.run_items, name="run-items"),
+    path("runs/<slug:key>/items/<int:ordinal>/", item_views.response, name="response"),
+    path("items/<slug:slug>/", item_views.item, name="item"),
+    path("cases/<slug:slug>/", item_views.case, name="case"),
+    path("cases/<slug:slug>/figure/", item_views.figure, name="figure"),
     path("models/", views.models, name="models"),
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),
