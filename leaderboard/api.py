@@ -18,8 +18,8 @@ from ninja.errors import HttpError
 
 from evaluation.models import ModelAlias, Run
 from leaderboard.boards import view_board, view_cards
-from leaderboard.evaluators import evaluators_document
 from leaderboard.builder import base_of, recipe_as_file, recipe_of
+from leaderboard.evaluators import evaluators_document
 from leaderboard.findings import findings_document
 from leaderboard.lists import shown_models
 from leaderboard.models import Board

@@ -16,8 +16,9 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
-from leaderboard.evaluators import evaluators_page
 from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.compare import compare_page, entry_choices
+from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.how import how_page
@@ -70,6 +71,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         "json_href": reverse("api:board", args=[slug]) + asked,
         "files": [(EXPORTS[form].label, reverse("board-file", args=[slug, form]) + asked) for form in ("csv", "tex")],
         "builder_href": f"{reverse('tables')}?{urlencode({'title': view.table.title, 'c1.board': slug})}",
+        "entries": entry_choices(view),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),
@@ -127,6 +129,12 @@ def run_evaluators(request: HttpRequest, key: str) -> HttpResponse:
     if context is None:
         raise Http404
     return render(request, "leaderboard/evaluators.html", context)
+
+
+@page
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two entries or runs on the same items; counts for everybody, single items for whom the benchmark shows them."""
+    return render(request, "leaderboard/compare.html", compare_page(request.user, request.GET))
 
 
 @page
