@@ -113,7 +113,7 @@ def freeze(board: Board, user: Person | None = None) -> Freeze:
             "content": content,
             "board": board.slug,
             "public": user is None,
-            "owner": owner,
+            "owner": owner,  # type: ignore[misc]
         },
     )
     return found

@@ -17,6 +17,7 @@ from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.builder import base_of, recipe_as_file, tables_page
+from leaderboard.compare import compare_page, entry_choices
 from leaderboard.data.links import board_downloads
 from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
@@ -77,6 +78,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         **board_downloads(found, request.user),
         "figures": figure_choices(found),
         "citation": release_entry(found),
+        "entries": entry_choices(view),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),
@@ -124,7 +126,7 @@ def how(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "leaderboard/how.html", how_page(BENCHMARKS[slug]))
 
 
-def _run(request: HttpRequest, key: str) -> Run:
+def find_run(request: HttpRequest, key: str) -> Run:
     runs = Run.objects.visible_to(request.user).select_related(
         "split__release__benchmark", "model", "superseded_by", "team"
     )
@@ -133,15 +135,21 @@ def _run(request: HttpRequest, key: str) -> Run:
 
 @page
 def run(request: HttpRequest, key: str) -> HttpResponse:
-    return render(request, "leaderboard/run.html", run_page(_run(request, key), request.user))
+    return render(request, "leaderboard/run.html", run_page(find_run(request, key), request.user))
 
 
 @page
 def run_evaluators(request: HttpRequest, key: str) -> HttpResponse:
-    context = evaluators_page(_run(request, key), request.user, request.GET)
+    context = evaluators_page(find_run(request, key), request.user, request.GET)
     if context is None:
         raise Http404
     return render(request, "leaderboard/evaluators.html", context)
+
+
+@page
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two entries or runs on the same items; counts for everybody, single items for whom the benchmark shows them."""
+    return render(request, "leaderboard/compare.html", compare_page(request.user, request.GET))
 
 
 @page
@@ -213,6 +221,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
-        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n",
+        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n"
+        "Disallow: /items/\nDisallow: /cases/\nDisallow: /compare/\n",
         content_type="text/plain",
     )
