@@ -100,10 +100,11 @@ def freeze(board: Board, user: Person | None = None) -> Freeze:
     A freeze for the public is made of what is public alone. Any other is seen by staff and, where it was made by the
     rights of a person who is not staff, by that person. Raises NothingToFreeze.
     """
+    owner: Any = None
     if user is None:
-        seen, owner = PUBLIC, None
+        seen = PUBLIC
     elif sees_everything(user):
-        seen, owner = STAFF, None
+        seen = STAFF
     else:
         seen, owner = f"the person {user.get_username()}", user
     content = canonical(state(board, AnonymousUser() if user is None else user, seen))

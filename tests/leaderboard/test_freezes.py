@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,8 @@ def test_a_stored_table_is_read_back_as_it_was(loaded: Board) -> None:
     for board in Board.objects.with_benchmark():
         view = view_board(board, NOBODY)
         if view is not None:
-            assert from_dict(json.loads(json.dumps(view.table.as_dict()))) == view.table
+            # the links that sort belong to the page
+            assert from_dict(json.loads(json.dumps(view.table.as_dict()))) == replace(view.table, sorting=())
 
 
 def test_the_hash_is_that_of_the_bytes_that_are_given_out(loaded: Board, client: Client) -> None:
