@@ -27,6 +27,7 @@ def fill(runs: int, rows: int) -> None:
     """A board of `runs` runs; only what the export reads is there."""
     from django.contrib.auth.models import Group, User
     from django.core.management import call_command
+    from django.db import transaction
 
     from evaluation.facts import insert_rows
     from evaluation.items import store_split
@@ -58,45 +59,46 @@ def fill(runs: int, rows: int) -> None:
     model = LanguageModel.objects.create(slug="made-up", name="Made up")
     ensure_board(split, "agentic")
     for number in range(runs):
-        run = Run.objects.create(
-            key=f"{number:016x}",
-            split=split,
-            mode="agentic",
-            model=model,
-            model_name="made_up",
-            repeats=[1],
-            visibility="public",
-        )
-        file = ResultFile.objects.create(
-            run=run, path=f"ehr/{number}/results.jsonl", physical="", sha256="0" * 64, size=1
-        )
-        evaluation = Evaluation.objects.create(run=run, evaluator=evaluator, gold_fingerprint=split.fingerprint)
-        insert_rows(
-            Response,
-            (
-                "run_id",
-                "ordinal",
-                "item_id",
-                "item_key",
-                "repeat",
-                "file_id",
-                "line",
-                "offset",
-                "length",
-                "pointer",
-                "status",
-                "recovered",
-            ),
-            ((run.pk, n, ids[n], "", 1, file.pk, n + 1, n * 2000, 1999, "", 2, False) for n in range(rows)),
-        )
-        insert_rows(
-            ItemScore,
-            ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction"),
-            (
-                (evaluation.pk, n, 2, n % 7 / 6, "finish_call", json.dumps([f"answer {n * number}", "beta"]))
-                for n in range(rows)
-            ),
-        )
+        with transaction.atomic():
+            run = Run.objects.create(
+                key=f"{number:016x}",
+                split=split,
+                mode="agentic",
+                model=model,
+                model_name="made_up",
+                repeats=[1],
+                visibility="public",
+            )
+            file = ResultFile.objects.create(
+                run=run, path=f"ehr/{number}/results.jsonl", physical="", sha256="0" * 64, size=1
+            )
+            evaluation = Evaluation.objects.create(run=run, evaluator=evaluator, gold_fingerprint=split.fingerprint)
+            insert_rows(
+                Response,
+                (
+                    "run_id",
+                    "ordinal",
+                    "item_id",
+                    "item_key",
+                    "repeat",
+                    "file_id",
+                    "line",
+                    "offset",
+                    "length",
+                    "pointer",
+                    "status",
+                    "recovered",
+                ),
+                ((run.pk, n, ids[n], "", 1, file.pk, n + 1, n * 2000, 1999, "", 2, False) for n in range(rows)),
+            )
+            insert_rows(
+                ItemScore,
+                ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction"),
+                (
+                    (evaluation.pk, n, 2, n % 7 / 6, "finish_call", json.dumps([f"answer {n * number}", "beta"]))
+                    for n in range(rows)
+                ),
+            )
 
 
 def child(form: str, out: str) -> None:
