@@ -402,6 +402,11 @@ class Evaluation(models.Model):
     labels_fingerprint = models.CharField(max_length=64, blank=True)
     made_at = models.DateTimeField(default=timezone.now)
     current = models.BooleanField(default=True)
+    instruments = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What took part beside the rules: the judge, as stated for the run, the encoder.",
+    )
     basis = models.JSONField(
         default=dict, blank=True, help_text="Of stored verdicts: the file they stand in, its sha256, and stale rows."
     )

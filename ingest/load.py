@@ -215,6 +215,7 @@ def store_evaluation(
         gold_fingerprint=items.split.fingerprint,
         labels_fingerprint=items.split.labels_fingerprint,
         basis=basis_of(evaluator),
+        instruments=_instruments(run, evaluator),
     )
     insert_rows(
         ItemScore,
@@ -244,6 +245,13 @@ def store_evaluation(
         ((evaluation.pk, *_figures(row)) for row in result.aggregates),
     )
     return evaluation
+
+
+def _instruments(run: Run, evaluator: Evaluator) -> dict[str, str]:
+    """The judge of an evaluator that rests on one, as it is stated for the run, and the encoder of one that has one."""
+    encoder = getattr(evaluator, "encoder", None)
+    judge = {"judge": str(run.protocol.get("judge") or "not stated")} if evaluator.judged else {}
+    return judge | ({"encoder": encoder.name} if encoder is not None else {})
 
 
 def basis_of(evaluator: Any) -> dict[str, Any]:

@@ -246,6 +246,7 @@ class Evaluator(Protocol):
     description: str
     headline: str
     metrics: dict[str, str]
+    judged: bool = False  # its figures rest on the verdicts of a judge
 
     @property
     def fingerprint(self) -> str: ...

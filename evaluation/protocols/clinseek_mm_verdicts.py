@@ -85,6 +85,7 @@ class ClinSeekMMStored(Evaluator):
     """
 
     name = "clinseek-mm-stored-2026"
+    judged = True
     headline = HEADLINE
     metrics = (
         MEANINGS

@@ -214,6 +214,7 @@ class LLMEvalMedAggregate(Evaluator):
     """
 
     name = "llmeval-med-aggregate-2026"
+    judged = True
     description = (
         "A question's score is the mean of its valid judge scores (numbers 0-5) over the judging runs; it is usable "
         "from 4. No valid score: not usable, and in the denominator. Denominator: questions seen in any of the runs."

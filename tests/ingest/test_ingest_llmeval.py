@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from evaluation.models import Run
+from evaluation.models import Evaluation, Run
 from tests.ingest.trees import SHARED, Called, Row, Tree, ingest, med_document, scores, tables
 
 CONFORMANCE = SHARED / "conformance" / "llmeval_med"
@@ -248,3 +248,13 @@ def test_questions_that_cannot_be_told_apart_cost_themselves(tree: Tree) -> None
     run = result.runs["aster/run1_score.json"]
     assert (run["rows"], run["malformed"], result.code) == (2, 2, 1)
     assert {finding["path"] for finding in result.findings("bad_row")} == {"aster/run1_score.json"}
+
+
+def test_the_judge_belongs_to_the_evaluation(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    tree.json("Aster/run1_score.json", med_document())
+    tree.json("Boreal/run1_score.json", med_document())
+    tree.text("clinboard.yaml", "runs: [{path: 'Aster/**', judge: Invented Judge 2}]\n")
+    ingest(tree)
+    told = {one.run.model_name: one.instruments for one in Evaluation.objects.select_related("run")}
+    assert told == {"Aster": {"judge": "Invented Judge 2"}, "Boreal": {"judge": "not stated"}}
