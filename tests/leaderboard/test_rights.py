@@ -21,12 +21,14 @@ from evaluation.models import LanguageModel, Run
 from ingest.models import Source
 from leaderboard.builder import FORMATS
 from leaderboard.exports import EXPORTS
+from leaderboard.facetnames import facet_key
 from leaderboard.freezing import freeze
 from leaderboard.lists import models_page
 from leaderboard.models import Board, Freeze
 from tests.conftest import ROLES, People
 from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, live_tree, load, older_rules
 
+TASK = "labevents"  # of the questions of the shared board
 VISIBILITIES = ("private", "team", "public")
 SEES = {
     "private": {"owner", "staff"},
@@ -403,6 +405,48 @@ def head_to_head(world: World, role: str, visibility: str) -> None:
                 assert ("q12" in text) == sees_items(role, visibility)
 
 
+def alone_board(visibility: str) -> str:
+    """The board that only a hidden run has opened."""
+    return LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+
+
+def breakdowns_of(name: str, *facets: str) -> Check:
+    """A board by a dimension, and by a facet of it, in every form: as the board itself."""
+    of_ehr, of_live = (("task", *facets[:1]), ("rarity", *facets[1:]))
+
+    def check(world: World, role: str, visibility: str) -> None:
+        for query in ("", "view=table", "format=csv", "format=json"):
+            response = get(world, role, name, EHR_BOARD, *of_ehr, query=query)
+            if not (facets and query == "view=table"):
+                assert response.status_code == 200
+                assert (world.hidden[visibility].model_name in response.content.decode()) == sees(role, visibility)
+            response = get(world, role, name, alone_board(visibility), *of_live, query=query)
+            assert response.status_code == (200 if sees(role, visibility) else 404)
+        hidden = get(world, role, name, EHR_BOARD, *of_ehr, query=f"model={world.hidden[visibility].model.slug}")
+        assert facets or hidden.status_code == (200 if sees(role, visibility) else 404)
+
+    return check
+
+
+def first_breakdown(world: World, role: str, visibility: str) -> None:
+    assert get(world, role, "board-breakdowns", EHR_BOARD).status_code == 302
+    response = get(world, role, "board-breakdowns", alone_board(visibility))
+    assert response.status_code == (302 if sees(role, visibility) else 404)
+
+
+def case_mix(world: World, role: str, visibility: str) -> None:
+    assert get(world, role, "board-mix", EHR_BOARD).status_code == 200
+    for query in ("", "format=csv" if sees(role, visibility) else "csv=dimension,facet,share"):
+        response = get(world, role, "board-mix", alone_board(visibility), query=query)
+        assert response.status_code == ((404 if query else 200) if sees(role, visibility) else 404)
+
+
+def case_mix_upload(world: World, role: str, visibility: str) -> None:
+    get(world, role, "home")  # makes the client
+    response = world.clients[role].post(reverse("board-mix-csv", args=[alone_board(visibility)]))
+    assert response.status_code == (400 if sees(role, visibility) else 404)
+
+
 ROUTES: dict[str, Check] = {
     "board-figure": board_file("board-figure", "svg"),
     "board-cite": board_file("board-cite"),
@@ -417,6 +461,11 @@ ROUTES: dict[str, Check] = {
     "home": boards_of("home"),
     "board": board_of("board"),
     "moves": moves_of_a_board,
+    "board-breakdowns": first_breakdown,
+    "board-by": breakdowns_of("board-by"),
+    "board-facet": breakdowns_of("board-facet", facet_key(TASK), facet_key("rare")),
+    "board-mix": case_mix,
+    "board-mix-csv": case_mix_upload,
     "how": says_nothing("how", "ehr-bench"),
     "board-file": board_files,
     "tables": recipes("tables"),
@@ -522,6 +571,9 @@ def test_a_private_run_moves_nothing_for_others(world: World, tmp_path: Path) ->
             ("home",),
             ("models",),
             ("board", EHR_BOARD),
+            ("board-by", EHR_BOARD, "task"),
+            ("board-facet", EHR_BOARD, "task", facet_key(TASK)),
+            ("board-mix", EHR_BOARD),
             ("api:boards",),
             ("api:models",),
             ("api:board", EHR_BOARD),
