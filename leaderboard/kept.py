@@ -21,7 +21,7 @@ MOST = 2_000_000  # characters of a part that is kept
 
 
 def state(board: Board, user: Person) -> str:
-    """A hash of all that the recomputed figures of a board say to `user`: one query, whatever they hold.
+    """A hash of all that the recomputed figures of a board say to `user`, "" where they see none: one query.
 
     Two people who see the same runs have the same state, and what one may not see is in no other's.
     """
@@ -38,22 +38,25 @@ def state(board: Board, user: Person) -> str:
         .order_by("pk")
     )
     split, benchmark = board.split, board.benchmark
+    rows = list(
+        evaluations.values_list(
+            "pk",
+            "run__key",
+            "run__protocol__snapshot",
+            "run__answered_at",
+            "evaluator__fingerprint",
+            "gold_fingerprint",
+            "labels_fingerprint",
+            "run__model__slug",
+            "run__model__name",
+            "run__model__organisation",
+            "run__model__access",
+        )
+    )
+    if not rows:
+        return ""
     content = [
-        list(
-            evaluations.values_list(
-                "pk",
-                "run__key",
-                "run__protocol__snapshot",
-                "run__answered_at",
-                "evaluator__fingerprint",
-                "gold_fingerprint",
-                "labels_fingerprint",
-                "run__model__slug",
-                "run__model__name",
-                "run__model__organisation",
-                "run__model__access",
-            )
-        ),
+        rows,
         [board.pk, board.slug, board.metric, board.min_coverage, split.release.name, split.name, split.rankable],
         [split.fingerprint, split.labels_fingerprint, split.gold_missing, split.expected_items],
         [benchmark.name, benchmark.licence, benchmark.attribution, version("clinboard")],
@@ -66,10 +69,13 @@ def kept(
 ) -> str | None:
     """The part of a page as it was made for this state of the board and these choices, else made now.
 
-    None (nothing to show) is not kept, nor is what is very long.
+    None where the person sees no evaluation on the board, or where there is nothing to show, which is not kept, nor is what is very long.
     """
+    now = state(board, user)
+    if not now:
+        return None
     words = json.dumps([name, sorted(chosen.items())])
-    key = f"part:{hashlib.sha256((state(board, user) + words).encode()).hexdigest()}"
+    key = f"part:{hashlib.sha256((now + words).encode()).hexdigest()}"
     found = cache.get(key)
     if found is None:
         found = make()
