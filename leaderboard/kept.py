@@ -16,6 +16,7 @@ from leaderboard.models import Board
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
+VERSION = version("clinboard")
 KEPT_S = 3600
 MOST = 2_000_000  # characters of a part that is kept
 
@@ -59,7 +60,7 @@ def state(board: Board, user: Person) -> str:
         rows,
         [board.pk, board.slug, board.metric, board.min_coverage, split.release.name, split.name, split.rankable],
         [split.fingerprint, split.labels_fingerprint, split.gold_missing, split.expected_items],
-        [benchmark.name, benchmark.licence, benchmark.attribution, version("clinboard")],
+        [benchmark.name, benchmark.licence, benchmark.attribution, VERSION],
     ]
     return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
@@ -69,7 +70,8 @@ def kept(
 ) -> str | None:
     """The part of a page as it was made for this state of the board and these choices, else made now.
 
-    None where the person sees no evaluation on the board, or where there is nothing to show, which is not kept, nor is what is very long.
+    None where the person sees no evaluation on the board, or where there is nothing to show. That is not kept, nor is what
+    is very long.
     """
     now = state(board, user)
     if not now:
