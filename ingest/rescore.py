@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from django.db import transaction
 
@@ -14,8 +14,8 @@ from evaluation.protocols.base import Evaluator, joined
 from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.context import this_host
+from ingest.drilldown import places
 from ingest.load import due, evaluate, store_evaluation
-from ingest.models import SourcePlace
 from ingest.readers.base import FileContent
 from ingest.walk import Entry
 
@@ -53,22 +53,13 @@ def _read(run: Run, file: ResultFile) -> FileContent:
     slug = run.split.release.benchmark.slug
     # one repeat for a whole file is as good as stated; several stand in the rows
     repeat = file.repeats[0] if len(file.repeats) == 1 else None
-    for real in _places(run, file):
+    for real in places(run, file):
         entry = _entry(file, real)
         content = readers.for_benchmark(slug)(entry, repeat, BENCHMARKS[slug].read, lambda size, rows: None)
         if content.sha256 == file.sha256:
             return content
         raise CannotRescore(f"{file.path} holds other bytes than were read: ingest its tree again")
     raise CannotRescore(f"{file.path} is not on this machine ({this_host()})")
-
-
-def _places(run: Run, file: ResultFile) -> Iterator[str]:
-    """Where the file lies on this machine: below the roots of the sources that brought the run in."""
-    roots = SourcePlace.objects.filter(host=this_host(), source__files__run=run).order_by("pk").distinct()
-    for root in roots.values_list("path", flat=True):
-        real = os.path.normpath(os.path.join(root, file.physical))
-        if os.path.isfile(real):
-            yield real
 
 
 def _entry(file: ResultFile, real: str) -> Entry:

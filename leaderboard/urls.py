@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard import breakdown_views, downloads, freeze_views, views
+from leaderboard import breakdown_views, downloads, freeze_views, item_views, views
 
 FIGURE = r"(?P<form>svg|pdf|png)"
 
@@ -35,6 +35,11 @@ urlpatterns = [
     path("runs/<slug:key>/eee.json", downloads.run_document, name="run-eee"),
     path("runs/<slug:key>/eee.jsonl", downloads.run_instances, name="run-eee-instances"),
     path("runs/<slug:key>/items.<str:form>", downloads.run_items, name="run-items"),
+    path("runs/<slug:key>/items/", item_views.run_items, name="run-answers"),
+    path("runs/<slug:key>/items/<int:ordinal>/", item_views.response, name="response"),
+    path("items/<slug:slug>/", item_views.item, name="item"),
+    path("cases/<slug:slug>/", item_views.case, name="case"),
+    path("cases/<slug:slug>/figure/", item_views.figure, name="figure"),
     path("models/", views.models, name="models"),
     path("models/<str:slug>/", views.model, name="model"),
     path("sources/", views.sources, name="sources"),

@@ -124,7 +124,7 @@ def how(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "leaderboard/how.html", how_page(BENCHMARKS[slug]))
 
 
-def _run(request: HttpRequest, key: str) -> Run:
+def find_run(request: HttpRequest, key: str) -> Run:
     runs = Run.objects.visible_to(request.user).select_related(
         "split__release__benchmark", "model", "superseded_by", "team"
     )
@@ -133,12 +133,12 @@ def _run(request: HttpRequest, key: str) -> Run:
 
 @page
 def run(request: HttpRequest, key: str) -> HttpResponse:
-    return render(request, "leaderboard/run.html", run_page(_run(request, key), request.user))
+    return render(request, "leaderboard/run.html", run_page(find_run(request, key), request.user))
 
 
 @page
 def run_evaluators(request: HttpRequest, key: str) -> HttpResponse:
-    context = evaluators_page(_run(request, key), request.user, request.GET)
+    context = evaluators_page(find_run(request, key), request.user, request.GET)
     if context is None:
         raise Http404
     return render(request, "leaderboard/evaluators.html", context)
@@ -213,6 +213,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
-        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n",
+        "User-agent: *\nDisallow: /admin/\nDisallow: /runs/\nDisallow: /sources/\nDisallow: /findings\nDisallow: /tables/\n"
+        "Disallow: /items/\nDisallow: /cases/\nDisallow: /compare/\n",
         content_type="text/plain",
     )
