@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,6 +110,18 @@ def _wanted(run: Run, query: Mapping[str, str]) -> Wanted | None:
     # an only repeat has no vector of its own
     number = int(repeat) if repeat and len(run.repeats) > 1 else 0
     return Wanted(evaluation, number, query.get("dimension", ""), query.get("facet", ""), outcome)
+
+
+def facet_links(run: Run, evaluation: Evaluation) -> Callable[[str, str], str]:
+    """(dimension, facet) -> the list of its items in a run, "" for what is no facet of items (a score, a pair of runs)."""
+    groups, base = item_set(run.split).groups, reverse("run-items", args=[run.key])
+    by = evaluation.evaluator.name
+
+    def link(dimension: str, facet: str) -> str:
+        there = facet in groups.get(dimension, {})
+        return f"{base}?{address({'by': by, 'dimension': dimension, 'facet': facet})}" if there else ""
+
+    return link
 
 
 def run_items_page(run: Run, user: Person, query: Mapping[str, str]) -> dict[str, Any] | None:

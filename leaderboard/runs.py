@@ -15,10 +15,13 @@ from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.data.links import run_downloads
+from leaderboard.compare import pairs_of
 from leaderboard.evaluators import current_evaluations, set_beside
+from leaderboard.itemsets import shows_items
 from leaderboard.models import Board
 from leaderboard.people import people_of
 from leaderboard.reliability import repeats_together
+from leaderboard.runitems import facet_links
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
 
@@ -176,6 +179,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
     spec = BENCHMARKS[benchmark.slug]
     every = sees_places(run, user)
     evaluations = current_evaluations(run)
+    seen = bool(evaluations) and shows_items(benchmark, user)
     board = (
         Board.objects.visible_to(user)
         .filter(split=split, mode=run.mode, shots=run.shots, conversation_kept=run.conversation_kept)
@@ -212,7 +216,12 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Loaded", day(run.loaded_at)),
         ],
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
-        "evaluations": [(evaluation, score_tables(run, evaluation, spec)) for evaluation in evaluations[:1]],
+        "evaluations": [
+            (evaluation, score_tables(run, evaluation, spec, *([facet_links(run, evaluation)] if seen else [])))
+            for evaluation in evaluations[:1]
+        ],
+        "pairs": pairs_of(run, user),
+        "items_href": reverse("run-items", args=[run.key]) if seen else "",
         "beside": set_beside(evaluations),
         "together": repeats_together(
             run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)

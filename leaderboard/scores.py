@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,16 @@ LONG = 20  # rows from which a table is folded
 Place = tuple[str, str]  # metric, variant
 
 
-def score_tables(run: Run, evaluation: Evaluation, spec: BenchmarkSpec) -> list[tuple[Table, bool]]:
-    """A table a dimension, each with whether it is long and better folded: overall, by repeat, then the dimensions."""
+Link = Callable[[str, str], str]
+
+
+def score_tables(
+    run: Run, evaluation: Evaluation, spec: BenchmarkSpec, link: Link = lambda dimension, facet: ""
+) -> list[tuple[Table, bool]]:
+    """A table a dimension, each with whether it is long and better folded: overall, by repeat, then the dimensions.
+
+    `link` gives the address of the items of a facet, "" where there is none.
+    """
     scores = list(evaluation.scores.order_by("pk"))
     several = any(score.repeat is None for score in scores)
     chosen = [score for score in scores if (score.repeat is None) == several]
@@ -32,7 +40,7 @@ def score_tables(run: Run, evaluation: Evaluation, spec: BenchmarkSpec) -> list[
     order = [*spec.dimensions, *by_dimension]
     sources = label_sources(run, evaluation)
     for dimension in sorted(by_dimension, key=order.index):
-        table = _dimension_table(dimension, by_dimension[dimension], overall, evaluation, spec)
+        table = _dimension_table(dimension, by_dimension[dimension], overall, evaluation, spec, link)
         if dimension in sources:
             table = replace(table, notes=(*table.notes, f"Labels from {sources[dimension]}, not from the gold."))
         tables.append(table)
@@ -167,7 +175,12 @@ def _repeats_table(scores: Sequence[Score], evaluation: Evaluation) -> Table:
 
 
 def _dimension_table(
-    dimension: str, scores: Sequence[Score], overall: Sequence[Score], evaluation: Evaluation, spec: BenchmarkSpec
+    dimension: str,
+    scores: Sequence[Score],
+    overall: Sequence[Score],
+    evaluation: Evaluation,
+    spec: BenchmarkSpec,
+    link: Link,
 ) -> Table:
     """A row a facet. The headline, where it is measured here, comes first with whiskers, counts and its variants.
 
@@ -200,7 +213,7 @@ def _dimension_table(
     rows = []
     for facet in facets:
         first = found.get((lead, "", facet))
-        cells = [Cell(facet or "not given", value=facet), _cell(first), _whisker(first)]
+        cells = [Cell(facet or "not given", value=facet, href=link(dimension, facet)), _cell(first), _whisker(first)]
         cells += [_count(first.n if first else None), _count(first.n_answered if first else None)]
         for metric, variant in others:
             score = found.get((metric, variant, facet))

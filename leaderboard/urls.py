@@ -37,6 +37,7 @@ urlpatterns = [
     path("runs/<slug:key>/items.<str:form>", downloads.run_items, name="run-items"),
     path("runs/<slug:key>/items/", item_views.run_items, name="run-answers"),
     path("runs/<slug:key>/items/<int:ordinal>/", item_views.response, name="response"),
+    path("compare/", views.compare, name="compare"),
     path("items/<slug:slug>/", item_views.item, name="item"),
     path("cases/<slug:slug>/", item_views.case, name="case"),
     path("cases/<slug:slug>/figure/", item_views.figure, name="figure"),

@@ -18,6 +18,7 @@ from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.builder import base_of, recipe_as_file, tables_page
 from leaderboard.data.links import board_downloads
+from leaderboard.compare import compare_page, entry_choices
 from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
@@ -77,6 +78,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         **board_downloads(found, request.user),
         "figures": figure_choices(found),
         "citation": release_entry(found),
+        "entries": entry_choices(view),
         "crumbs": [
             ("Boards", reverse("home")),
             (view.table.title, reverse("home") + f"#{found.benchmark.slug}"),
@@ -142,6 +144,12 @@ def run_evaluators(request: HttpRequest, key: str) -> HttpResponse:
     if context is None:
         raise Http404
     return render(request, "leaderboard/evaluators.html", context)
+
+
+@page
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two entries or runs on the same items; counts for everybody, single items for whom the benchmark shows them."""
+    return render(request, "leaderboard/compare.html", compare_page(request.user, request.GET))
 
 
 @page
