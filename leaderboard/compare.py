@@ -14,13 +14,14 @@ from django.core.paginator import Paginator
 from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.models import Evaluation, Item, Run
+from evaluation.models import Evaluation, Item, LanguageModel, Run
 from leaderboard.boards import BoardView, small
 from leaderboard.facets import in_order
 from leaderboard.headtohead import BOTH, CELLS, FIRST, NEITHER, SECOND, Contender, HeadToHead, Part, Refused, compare
 from leaderboard.itemsets import case_address, item_address, item_set, shows_items
 from leaderboard.models import Board
 from leaderboard.runitems import Answered, answers_of
+from leaderboard.scores import metric_name
 from leaderboard.standings import Figure, shown, standings
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, format_value
 
@@ -54,10 +55,14 @@ def entry_side(board: str, model: str, snapshot: str = "") -> str:
 
 def entry_choices(view: BoardView) -> list[tuple[str, str]]:
     """(side, name) of every recomputed entry of a board, for a form; none where there are not two."""
-    rows = [row for row in view.table.rows if row.group != "reported"]
-    found = [(entry_side(view.board.slug, *row.key.split(" ", 1)), row) for row in rows]
-    names = [" ".join(text for text in (row.cells[1].text, row.key.partition(" ")[2]) if text) for _, row in found]
-    return [(side, name) for (side, _), name in zip(found, names, strict=True)] if len(found) > 1 else []
+    place = next(number for number, column in enumerate(view.table.columns) if column.kind == "model")
+    found = []
+    for row in view.table.rows:
+        model, _, snapshot = row.key.partition(" ")
+        if row.group != "reported":
+            name = f"{row.cells[place].text} {snapshot}".strip()
+            found.append((entry_side(view.board.slug, model, snapshot), name))
+    return found if len(found) > 1 else []
 
 
 def compare_address(first: str, second: str, **more: str) -> str:
@@ -155,8 +160,11 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
     }
     try:
         first, second = _contenders(a, b, evaluator.name)
-        of_cases = shown(spec, evaluator.headline).of_cases and figure is figures[0]
-        found = compare(first, second, figure.metric, of_cases=of_cases, common=common)
+        what = shown(spec, evaluator.headline)
+        of_cases = what.of_cases and figure is figures[0]
+        # where the rule leaves out what is missing, a side that lacks an item has no value for it
+        left_out = what.by_item.get(figure.metric, 0.0) is None
+        found = compare(first, second, figure.metric, of_cases=of_cases, common=common or left_out)
     except Refused as refused:
         context["problem"] = str(refused)
         context["offer"] = f"?{_query(here, items='common')}" if refused.common else ""
@@ -172,6 +180,7 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
         "squares": _squares(found, a, b, here, query.get("cell", ""), visible),
         "tables": _tables(found, figure, a, b, unit, spec),
         "visible": visible,
+        "left_out": left_out and found.whole.n < len(item_set(a.run.split)),
         "offer": f"?{_query(here, items='common')}" if any(found.missing) and not common else "",
         "whole_set": f"?{_query(here, items='')}" if common and a.run.split_id == b.run.split_id else "",
     }
@@ -181,10 +190,11 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _metrics(spec: BenchmarkSpec, headline: str) -> list[Figure]:
-    """The headline, and what else the board shows that is a share over all items."""
-    figures = shown(spec, headline).figures
-    own = [one for one in figures if one.metric == headline][:1] or [Figure(headline, headline)]
-    return own + [one for one in figures if one.metric in ("question_accuracy", "exact_match")]
+    """The headline first, then what else the board shows that is a plain share over all items."""
+    what = shown(spec, headline)
+    own = [one for one in what.figures if one.metric == headline][:1] or [Figure(headline, metric_name(headline))]
+    plain = [one for one in what.figures if one.metric in what.by_item and one.metric != headline]
+    return own + [one for one in plain if (one.variant, one.dimension, one.unit) == ("", "overall", "%")]
 
 
 def _contenders(a: Side, b: Side, evaluator: str) -> tuple[Contender, Contender]:
@@ -390,3 +400,38 @@ def pairs_of(run: Run, user: Person) -> list[Pair]:
     for pair in pairs:  # of several runs that are worth the same words the newest
         seen.setdefault(pair.label, pair)
     return list(seen.values())
+
+
+def pairs_of_model(model: LanguageModel, user: Person) -> list[Pair]:
+    """On each board the model against its predecessor and successors, and one mode against the other; one query.
+
+    Of several live runs of one model and key the one with the newest answers stands for it.
+    """
+    others = {model.pk, model.predecessor_id, *model.successors.values_list("pk", flat=True)} - {None}
+    runs = (
+        Run.objects.visible_to(user)
+        .live()
+        .filter(model__in=others)
+        .select_related("model", "split__release__benchmark")
+    )
+    newest: dict[tuple[int, str, int], Run] = {}
+    for run in runs.order_by("split__release__benchmark__order", "split", "mode", "-answered_at", "-loaded_at"):
+        newest.setdefault((run.split_id, run.mode, run.model_id), run)
+    pairs = []
+    for (split, mode, owner), run in newest.items():
+        if owner != model.pk:
+            continue
+        release = run.split.release
+        where = f"{release.benchmark} {release.name} {run.split.name}"
+        for (other_split, other_mode, other_owner), other in newest.items():
+            if other_split != split or other is run:
+                continue
+            if other_owner == owner and mode < other_mode:
+                pairs.append(Pair(f"{mode} against {other_mode}: {where}", compare_address(run.key, other.key)))
+            elif other_owner == model.predecessor_id and other_mode == mode:
+                words = f"Is newer better? Against its predecessor {other.model.name}: {where}, {mode}"
+                pairs.append(Pair(words, compare_address(run.key, other.key)))
+            elif other_owner not in (owner, model.predecessor_id) and other_mode == mode:
+                words = f"Its successor {other.model.name} against it: {where}, {mode}"
+                pairs.append(Pair(words, compare_address(other.key, run.key)))
+    return pairs

@@ -16,7 +16,7 @@ from evaluation.models import Evaluation, Item, ItemScore, Release, Response, Ru
 from evaluation.protocols.base import Outcome
 from ingest.cases import CaseText, figure, read_case
 from ingest.drilldown import CannotRead
-from leaderboard.itemsets import case_address, item_address
+from leaderboard.itemsets import case_link, item_address
 from leaderboard.responses import item_facets
 from leaderboard.runitems import outcome_name, taken
 from leaderboard.tables import format_value
@@ -105,7 +105,7 @@ def item_page(item: Item, user: Person, page: str | None) -> dict[str, Any]:
         "title": f"{spec.name} {spec.item_word} {item.key}",
         "gold": as_text(item.gold)[:2000],
         "facets": item_facets(item, spec),
-        "case_href": case_address(benchmark.slug, release.name, item.case) if item.case else "",
+        "case_href": case_link(benchmark.slug, release.name, item),
         "runs": runs,
         "lines": lines,
         "right": right,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import numpy as np
@@ -11,9 +12,12 @@ from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.items import load_items
-from evaluation.models import Benchmark, Evaluation, Split, Vector
+from evaluation.models import Benchmark, Evaluation, Item, Split, Vector
 from evaluation.protocols.aggregate import facet_groups
-from evaluation.querysets import Person, item_gate
+from evaluation.querysets import item_gate
+
+if TYPE_CHECKING:
+    from evaluation.querysets import Person
 
 Groups = dict[str, dict[str, np.ndarray]]
 
@@ -95,3 +99,8 @@ def item_address(benchmark: str, release: str, key: str) -> str:
 def case_address(benchmark: str, release: str, case: str) -> str:
     """The page of a case over all models."""
     return f"{reverse('case', args=[benchmark])}?{urlencode({'release': release, 'case': case})}"
+
+
+def case_link(benchmark: str, release: str, item: Item) -> str:
+    """The page of an item's case; "" where an item is its own case."""
+    return case_address(benchmark, release, item.case) if item.case not in ("", item.key) else ""

@@ -14,6 +14,7 @@ from evaluation.models import LanguageModel, Run, Score
 from evaluation.querysets import ModelQuerySet
 from ingest.models import Finding, Source
 from leaderboard.boards import day, origin_name, source_in_words
+from leaderboard.compare import pairs_of_model
 from leaderboard.filters import address, choices, counted
 from leaderboard.findings import SEVERITIES
 from leaderboard.meanings import fate_in_words
@@ -114,6 +115,7 @@ def model_page(model: LanguageModel, user: Person) -> dict[str, Any]:
         "aliases": [(alias.get_kind_display(), alias.name) for alias in model.aliases.visible_to(user)],
         "runs_table": Table("runs", f"Runs of {model.name}", "", columns, rows, groups),
         "has_runs": bool(runs),
+        "pairs": pairs_of_model(model, user) if runs else [],
         "reported_table": _reported_table(model, list(reported)),
         "crumbs": [("Models", reverse("models")), (model.name, "")],
     }

@@ -15,7 +15,7 @@ from evaluation.protocols.liveclin import LETTERS, official_letter
 from ingest.drilldown import CannotRead, Found, read_response
 from ingest.load import prediction_text
 from leaderboard.evaluators import current_evaluations
-from leaderboard.itemsets import case_address, item_address
+from leaderboard.itemsets import case_link, item_address
 from leaderboard.messages import PER_PAGE, Message, message_texts, message_views
 from leaderboard.runitems import outcome_name, taken
 from leaderboard.runs import file_views, public_text, sees_places
@@ -212,7 +212,7 @@ def response_page(run: Run, response: Response, user: Person, query: Mapping[str
         "item": item,
         "item_name": name,
         "item_href": item_address(spec.slug, release.name, item.key) if item else "",
-        "case_href": case_address(spec.slug, release.name, item.case) if item and item.case else "",
+        "case_href": case_link(spec.slug, release.name, item) if item else "",
         "gold": as_text(item.gold)[:2000] if item else "",
         "facets": item_facets(item, spec) if item else [],
         "place": place,
