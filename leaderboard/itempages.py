@@ -139,6 +139,7 @@ class Path(NamedTuple):
 class Figure(NamedTuple):
     """A figure or table of a case as the dataset has it; `href` where its picture lies beside the dataset."""
 
+    what: str
     caption: str
     kind: str
     content: str
@@ -239,18 +240,19 @@ def _questions(release: Release, case: str, items: Sequence[Item], text: CaseTex
     return out
 
 
-def _details(part: dict[str, Any], place: str) -> list[dict[str, Any]]:
+def _details(part: dict[str, Any], place: str) -> list[tuple[str, dict[str, Any]]]:
+    """("figure" or "table", its object) of a question or of the scenario, in a fixed order."""
     prefix = "scenario_" if place == "scenario" else ""
     found = []
-    for name in ("image_details", "table_details"):
+    for what, name in (("figure", "image_details"), ("table", "table_details")):
         details = part.get(prefix + name)
-        found += [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+        found += [(what, one) for one in details if isinstance(one, dict)] if isinstance(details, list) else []
     return found
 
 
 def _figures(release: Release, case: str, text: CaseText, place: str, part: dict[str, Any]) -> list[Figure]:
     out = []
-    for number, one in enumerate(_details(part, place)):
+    for number, (what, one) in enumerate(_details(part, place)):
         caption = " ".join(
             words for words in (as_text(one.get("caption_prefix")), as_text(one.get("caption"))) if words
         )
@@ -258,7 +260,9 @@ def _figures(release: Release, case: str, text: CaseText, place: str, part: dict
         there = figure(text, as_text(one.get("file"))) is not None
         href = f"{reverse('figure', args=[release.benchmark.slug])}?{urlencode(query)}" if there else ""
         out.append(
-            Figure(caption or as_text(one.get("file")), as_text(one.get("type")), as_text(one.get("content")), href)
+            Figure(
+                what, caption or as_text(one.get("file")), as_text(one.get("type")), as_text(one.get("content")), href
+            )
         )
     return out
 
@@ -269,7 +273,7 @@ def case_figure(release: Release, case: str, place: str, number: int) -> tuple[b
         text = read_case(release, case)
         mcqs = text.policy.get("mcqs", [])
         part = text.policy if place == "scenario" else dict(enumerate(mcqs, 1))[int(place)]
-        return figure(text, as_text(_details(part, place)[number].get("file")))
+        return figure(text, as_text(_details(part, place)[number][1].get("file")))
     except (CannotRead, ValueError, LookupError, OSError, AttributeError):
         return None
 

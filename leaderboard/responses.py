@@ -228,7 +228,7 @@ def response_page(run: Run, response: Response, user: Person, query: Mapping[str
         ]
         if not alone
         else [],
-        "messages": messages,
+        "said": messages,  # `messages` is the frame's
         "n_messages": size["messages"],
         "message_pages": list(range(0, size["messages"], PER_PAGE)) if size["messages"] > PER_PAGE else [],
         "first_message": first,
