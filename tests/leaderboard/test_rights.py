@@ -348,6 +348,61 @@ def board_file(name: str, *more: str) -> Check:
     return check
 
 
+def sees_items(role: str, visibility: str) -> bool:
+    """Items of EHR-Bench are its data-access group's, staff and owners are no exception; those of LiveClin nobody's."""
+    return role == "member" and sees(role, visibility)
+
+
+def items_of(name: str, *args: int) -> Check:
+    """A page of a run's single items: there for who sees the run and may see items, for everybody else not there."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        run = world.hidden[visibility]
+        answer = get(world, role, name, run.key, *args)
+        assert answer.status_code == (200 if sees_items(role, visibility) else 404)
+        assert ("q00" in content(answer)) == sees_items(role, visibility)
+        if answer.status_code == 200:
+            assert "noindex" in answer["X-Robots-Tag"] and "private" in answer["Cache-Control"]
+        assert get(world, role, name, world.alone[visibility].key, *args).status_code == 404
+
+    return check
+
+
+def over_models(name: str, **query: str) -> Check:
+    """A page of an item or case over all models: for who may see items, with the runs that they see."""
+
+    def check(world: World, role: str, visibility: str) -> None:
+        answer = once(world, role, name, "ehr-bench", query=urlencode({"release": "v1", **query}))
+        assert answer.status_code == (200 if role == "member" else 404)
+        assert (world.hidden[visibility].key in content(answer)) == sees_items(role, visibility)
+        other = urlencode({"release": f"of_{visibility}", "item": "PMC0:0", "case": "PMC0"})
+        assert once(world, role, name, "liveclin", query=other).status_code == 404
+
+    return check
+
+
+def figure_of_a_case(world: World, role: str, visibility: str) -> None:
+    query = {"release": f"of_{visibility}", "case": "PMC0", "place": "1", "number": "0"}
+    for slug in ("liveclin", "ehr-bench"):
+        assert once(world, role, "figure", slug, query=urlencode(query)).status_code == 404
+
+
+def head_to_head(world: World, role: str, visibility: str) -> None:
+    """Counts for who sees both runs, items for who may see them; a hidden side is as one that does not exist."""
+    open_run = Run.objects.get(model_name="openly")
+    for run in (world.hidden[visibility], world.alone[visibility]):
+        board = EHR_BOARD if run is world.hidden[visibility] else LIVE_BOARD.replace("2025_h1", f"of_{visibility}")
+        for side in (run.key, f"{run.key}/1", f"{board}/{run.model.slug}"):
+            text = content(once(world, role, "compare", query=urlencode({"a": open_run.key, "b": side, "cell": "b"})))
+            assert (run.model.name in text) == sees(role, visibility), side
+            if not sees(role, visibility):
+                missing = content(once(world, role, "compare", query=f"a={open_run.key}&b=nothing-such&cell=b"))
+                assert _bare(text, side) == _bare(missing, "nothing-such")
+            elif run is world.hidden[visibility]:
+                assert "Who is right where" in text
+                assert ("q12" in text) == sees_items(role, visibility)
+
+
 ROUTES: dict[str, Check] = {
     "board-figure": board_file("board-figure", "svg"),
     "board-cite": board_file("board-cite"),
@@ -372,6 +427,12 @@ ROUTES: dict[str, Check] = {
     "run-items": data_of_run("run-items", "jsonl"),
     "board-archive": archive_of("board-archive"),
     "board-items": data_of_runs("board-items", EHR_BOARD, "jsonl"),
+    "run-answers": items_of("run-answers"),
+    "response": items_of("response", 0),
+    "item": over_models("item", item="q00"),
+    "case": over_models("case", case="q00"),
+    "figure": figure_of_a_case,
+    "compare": head_to_head,
     "models": lists_what_is_seen("models", mark=lambda run: run.model_name),
     "model": model_page,
     "sources": staff_alone("sources"),
