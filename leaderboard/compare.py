@@ -121,7 +121,7 @@ class Square(NamedTuple):
 
     name: str
     label: str
-    count: int
+    number: int
     share: str
     href: str
     chosen: bool
