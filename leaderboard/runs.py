@@ -14,8 +14,8 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
-from leaderboard.data.links import run_downloads
 from leaderboard.compare import pairs_of
+from leaderboard.data.links import run_downloads
 from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.itemsets import shows_items
 from leaderboard.models import Board
@@ -221,7 +221,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             for evaluation in evaluations[:1]
         ],
         "pairs": pairs_of(run, user),
-        "items_href": reverse("run-items", args=[run.key]) if seen else "",
+        "items_href": reverse("run-answers", args=[run.key]) if seen else "",
         "beside": set_beside(evaluations),
         "together": repeats_together(
             run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)

@@ -17,8 +17,8 @@ from evaluation.models import Run
 from ingest.models import Source
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.builder import base_of, recipe_as_file, tables_page
-from leaderboard.data.links import board_downloads
 from leaderboard.compare import compare_page, entry_choices
+from leaderboard.data.links import board_downloads
 from leaderboard.evaluators import evaluators_page
 from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
