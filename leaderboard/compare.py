@@ -16,6 +16,7 @@ from django.urls import reverse
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, Item, LanguageModel, Run
 from leaderboard.boards import BoardView, small
+from leaderboard.facetnames import full
 from leaderboard.facets import in_order
 from leaderboard.headtohead import BOTH, CELLS, FIRST, NEITHER, SECOND, Contender, HeadToHead, Part, Refused, compare
 from leaderboard.itemsets import case_address, item_address, item_set, shows_items
@@ -293,20 +294,22 @@ def _tables(
             Column("interval", "95 % interval", "interval", unit="pp"),
             Column("only", "Only A, only B", "count", help="Right by one alone."),
         )
-        rows = tuple(_row(facet, parts[facet], figure, columns) for facet in in_order(parts))
+        rows = tuple(
+            _row(facet, full(spec, dimension, facet), parts[facet], figure, columns) for facet in in_order(parts)
+        )
         notes, bands = (_adds_up(parts, found, unit),), (Band("no difference", 0.0, 0.0),)
         table = Table(dimension, f"By {small(label)}", "", columns, rows, (Group("all", ""),), bands=bands, notes=notes)
         made.append((table, len(rows) > LONG))
     return made
 
 
-def _row(facet: str, part: Part, figure: Figure, columns: tuple[Column, ...]) -> Row:
-    cells = [Cell(facet or "not given", value=facet), Cell(f"{part.n:,}", value=part.n)]
+def _row(facet: str, name: str, part: Part, figure: Figure, columns: tuple[Column, ...]) -> Row:
+    cells = [Cell(name, value=facet), Cell(f"{part.n:,}", value=part.n)]
     if not part.n:
         return Row(facet or "(empty)", (*cells, *[Cell("–", note="no unit of it is compared")] * 5), "all")
     values = (part.first, part.second)
     cells += [Cell(format_value(value, figure.unit, figure.precision), value=value) for value in values]
-    bounds = f"{_points(part.low)} to {_points(part.high)}"
+    bounds = "" if part.low is None else f"{_points(part.low)} to {_points(part.high)}"
     cells.append(Cell(_points(part.difference), value=part.difference, sub=bounds))
     cells.append(columns[5].cell(part.difference, part.low, part.high))
     cells.append(Cell(f"{part.counts.only_first:,}, {part.counts.only_second:,}"))

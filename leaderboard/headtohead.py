@@ -43,7 +43,10 @@ class Contender:
 
 @dataclass(frozen=True)
 class Part:
-    """Both values over `n` units with the difference, first minus second, and its 95 % interval. n = 0: all None."""
+    """Both values over `n` units with the difference, first minus second, and its 95 % interval.
+
+    n = 0: all None. A facet on which the two differ nowhere has no interval.
+    """
 
     n: int
     first: float | None
@@ -233,7 +236,8 @@ def parts_of(
     """Dimension -> facet -> part. One pass over the resamples of all clusters serves all facets.
 
     As for the whole, a handful of clusters tells nothing apart: where the two differ in so few that an exact sign test is
-    not significant even if all point one way, the interval is stretched to hold 0. A facet without units has no values.
+    not significant even if all point one way, the interval is stretched to hold 0. Where they differ in none there is no
+    interval: the few clusters of a facet say nothing about its spread. A facet without units has no values.
     """
     filled = [np.asarray(members) for facets in groups.values() for members in facets.values() if len(members)]
     samples = iter(statistics.resampled_means(one - two, filled, codes, seed=seed).T)
@@ -248,8 +252,12 @@ def _part(one: np.ndarray, two: np.ndarray, codes: np.ndarray, members: np.ndarr
     mine, theirs = one[members], two[members]
     if not len(members):
         return Part(0, None, None, None, None, Tally(0, 0, 0, 0))
-    low, high = statistics.percentile_interval(next(samples))
+    drawn = next(samples)
     sums = np.bincount(codes[members], weights=mine - theirs)
-    if statistics.mcnemar_exact(int((np.abs(sums) > 1e-9).sum()), 0) > 1 - statistics.CONFIDENCE:
-        low, high = min(low, 0.0), max(high, 0.0)
+    differing = int((np.abs(sums) > 1e-9).sum())
+    low = high = None
+    if differing:
+        low, high = statistics.percentile_interval(drawn)
+        if statistics.mcnemar_exact(differing, 0) > 1 - statistics.CONFIDENCE:
+            low, high = min(low, 0.0), max(high, 0.0)
     return Part(len(members), statistics.mean(mine), statistics.mean(theirs), low, high, _counts(mine, theirs))

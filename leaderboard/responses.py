@@ -15,6 +15,7 @@ from evaluation.protocols.liveclin import LETTERS, official_letter
 from ingest.drilldown import CannotRead, Found, read_response
 from ingest.load import prediction_text
 from leaderboard.evaluators import current_evaluations
+from leaderboard.facetnames import full
 from leaderboard.itemsets import case_link, item_address
 from leaderboard.messages import PER_PAGE, Message, message_texts, message_views
 from leaderboard.runitems import outcome_name, taken
@@ -238,7 +239,7 @@ def response_page(run: Run, response: Response, user: Person, query: Mapping[str
         "crumbs": [
             ("Boards", reverse("home")),
             (f"Run {run.key}", run.get_absolute_url()),
-            (f"{spec.item_word}s".capitalize(), reverse("run-items", args=[run.key])),
+            (f"{spec.item_word}s".capitalize(), reverse("run-answers", args=[run.key])),
             (name, ""),
         ],
     }
@@ -270,7 +271,7 @@ def item_facets(item: Item, spec: BenchmarkSpec) -> list[tuple[str, str]]:
     """(dimension in words, its facets) in the benchmark's order."""
     found: dict[str, list[str]] = {}
     for dimension, facet in item.facets.order_by("pk").values_list("dimension", "name"):
-        found.setdefault(dimension, []).append(facet or "not given")
+        found.setdefault(dimension, []).append(full(spec, dimension, facet))
     order = [*spec.dimensions, *found]
     return [
         (spec.dimensions.get(dimension, dimension.replace("_", " ").capitalize()), ", ".join(found[dimension]))

@@ -114,7 +114,7 @@ def _wanted(run: Run, query: Mapping[str, str]) -> Wanted | None:
 
 def facet_links(run: Run, evaluation: Evaluation) -> Callable[[str, str], str]:
     """(dimension, facet) -> the list of its items in a run, "" for what is no facet of items (a score, a pair of runs)."""
-    groups, base = item_set(run.split).groups, reverse("run-items", args=[run.key])
+    groups, base = item_set(run.split).groups, reverse("run-answers", args=[run.key])
     by = evaluation.evaluator.name
 
     def link(dimension: str, facet: str) -> str:

@@ -221,7 +221,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             for evaluation in evaluations[:1]
         ],
         "pairs": pairs_of(run, user),
-        "items_href": reverse("run-items", args=[run.key]) if seen else "",
+        "items_href": reverse("run-answers", args=[run.key]) if seen else "",
         "beside": set_beside(evaluations),
         "together": repeats_together(
             run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)

@@ -30,7 +30,7 @@ def run_downloads(run: Run, evaluators: Collection[str], user: Person) -> dict[s
     """As `board_downloads`; `evaluators` are the names of its current ones."""
     document = ("Run, JSON", reverse("api:run", args=[run.key]), "files, counts, protocol and all scores")
     links = [document]
-    found = _with_items(links, "run-items-file", run.key, run.split.release.benchmark, user)
+    found = _with_items(links, "run-items", run.key, run.split.release.benchmark, user)
     if evaluator_name(run) in evaluators:
         eee = [("Every Eval Ever, JSON", reverse("run-eee", args=[run.key]), EEE)]
         if not found["items_for"]:

@@ -250,6 +250,7 @@ def test_questions_that_cannot_be_told_apart_cost_themselves(tree: Tree) -> None
     assert {finding["path"] for finding in result.findings("bad_row")} == {"aster/run1_score.json"}
 
 
+@pytest.mark.django_db
 def test_the_judge_belongs_to_the_evaluation(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     tree.json("Aster/run1_score.json", med_document())

@@ -208,7 +208,7 @@ def test_pages_offer_items_to_those_alone_who_may_have_them(
         client.force_login(people[role])
     run = Run.objects.first()
     assert run is not None
-    for page, name, key in ((board, "board-items", board.slug), (run, "run-items-file", run.key)):
+    for page, name, key in ((board, "board-items", board.slug), (run, "run-items", run.key)):
         text = client.get(page.get_absolute_url()).content.decode()
         link = reverse(name, args=[key, "parquet"])
         assert (f'href="{link}"' in text) == there == ("shown to the people of its data-access group" not in text)
