@@ -208,12 +208,12 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
     rows = []
     for place, size in enumerate(stated):
         own = counts.get(size.split)
-        found = own.of(size.count) if own is not None else None
+        found = own.of(size.count) if own is not None and own.items else None
         why = (
             "loaded items do not keep it"
             if not size.count
             else "this split is not loaded here"
-            if own is None
+            if own is None or not own.items
             else "the loaded items have no such dimension"
         )
         missing = Cell("–", note=why)
@@ -231,7 +231,16 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
                 "all",
             )
         )
-    return Table("sizes", f"Sizes of {spec.name} {spec.about.release}", "", columns, tuple(rows), (Group("all", ""),))
+    notes = ["Loaded items keep neither pictures nor tables nor the pool that questions were drawn from."]
+    return Table(
+        "sizes",
+        f"Sizes of {spec.name} {spec.about.release}",
+        "",
+        columns,
+        tuple(rows),
+        (Group("all", ""),),
+        notes=tuple(notes) if any(not size.count for size in stated) else (),
+    )
 
 
 def _difference(number: int) -> Cell:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from evaluation.benchmarks.about import NOT_COUNTED, About, GoldCheck, Layer, StatedSize
+from evaluation.benchmarks.about import About, GoldCheck, Layer, StatedSize
 
 _ENTRY, _README, _BOTH = "encyclopaedia entry", "README", "encyclopaedia entry and repository"
-_ARTICLES = "figures and tables of the source articles"
 
 LIVECLIN = About(
     release="2025_H1",
@@ -17,9 +16,9 @@ LIVECLIN = About(
         StatedSize("Disease clusters", 48, _README, "full", ("facets", "disease_cluster")),
         StatedSize("Rare cases", 1181, _BOTH, "full", ("cases", "rarity", "rare")),
         StatedSize("Cases that are not rare", 226, _BOTH, "full", ("cases", "rarity", "unrare")),
-        StatedSize("Images", 3757, _ENTRY, "full", NOT_COUNTED, _ARTICLES),
-        StatedSize("Images", 2970, _README, "full", NOT_COUNTED, _ARTICLES),
-        StatedSize("Tables", 634, _BOTH, "full", NOT_COUNTED, _ARTICLES),
+        StatedSize("Images", 3757, _ENTRY, "full"),
+        StatedSize("Images", 2970, _README, "full"),
+        StatedSize("Tables", 634, _BOTH, "full"),
         StatedSize("Cases", 14, _BOTH, "demo", ("cases",), "never ranked"),
     ),
     protocol=(
@@ -85,7 +84,7 @@ EHR_BENCH = About(
         StatedSize("Questions that ask for a risk", 720, _CODE, "full1800", ("items", "task_type", "risk_prediction")),
         StatedSize("Questions that ask for a decision", 1080, _CODE, "full1800", ("items", "task_type", "decision_making")),
         StatedSize("Questions", 900, _CODE, "smoke20", ("items",), "20 of each task"),
-        StatedSize("Questions in the pool that they were drawn from", 20302, _CODE, "full1800", NOT_COUNTED),
+        StatedSize("Questions in the pool that they were drawn from", 20302, _CODE, "full1800"),
     ),
     protocol=(
         "Agentic (tools only) and one-shot (the record in the prompt) stand on boards of their own.",
@@ -110,7 +109,7 @@ AGENT_EHR_BENCH = About(
     sizes=(
         StatedSize("Questions", 600, _DATA, "subset600", ("items",)),
         StatedSize("Tasks", 6, _DATA, "subset600", ("facets", "task")),
-        StatedSize("Questions in the pool that they were drawn from", 3000, _CODE, "subset600", NOT_COUNTED),
+        StatedSize("Questions in the pool that they were drawn from", 3000, _CODE, "subset600"),
     ),
     protocol=(
         "Agentic only: the prompt comes from a template of the task.",
@@ -138,8 +137,8 @@ MM_BENCH = About(
         StatedSize("Tasks", 6, _DATA, "full2703", ("facets", "task")),
         *(StatedSize(f"Questions of {task}", n, _CODE, "full2703", ("items", "task", task)) for task, n in _MM_PARTS.items()),
         StatedSize("Questions over many patients", 626, _CODE, "full2703", ("items", "scope", "cohort_scope")),
-        StatedSize("Questions with an image", 997, _CODE, "full2703", NOT_COUNTED, "among all 2,703"),
-        StatedSize("Questions with an image", 989, _CODE, "full2703", NOT_COUNTED, "with gold: the multimodal part"),
+        StatedSize("Questions with an image", 997, _CODE, "full2703", note="among all 2,703"),
+        StatedSize("Questions with an image", 989, _CODE, "full2703", note="with gold: the multimodal part"),
     ),
     protocol=(
         "Agentic and one-shot stand on boards of their own.",
