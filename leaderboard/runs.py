@@ -21,6 +21,8 @@ from leaderboard.itemsets import shows_items
 from leaderboard.models import Board
 from leaderboard.people import people_of
 from leaderboard.reliability import repeats_together
+from leaderboard.runcheck import run_check
+from leaderboard.runfacts import check_facts, count_outcomes, outcomes_of
 from leaderboard.runitems import facet_links
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
@@ -192,9 +194,13 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         .exclude(pk=run.pk)
         .order_by("-answered_at", "-loaded_at")
     )
+    outcomes = count_outcomes(next(iter(evaluations), None))
+    live = [other for other in relatives if other.state == Run.State.LIVE]
+    checks = run_check(check_facts(run, live, evaluations, spec, outcomes, board))
     not_stated = [label for name, label in STATED.items() if _asked(name, spec) and not run.protocol.get(name)]
     return {
         "run": run,
+        "spec": spec,
         "title": f"{run.model.name} on {benchmark.name}",
         "invented": split.release.name == INVENTED,
         "origin": origin_name(run.origin),
@@ -215,6 +221,8 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             ("Answers of", day(run.answered_at)),
             ("Loaded", day(run.loaded_at)),
         ],
+        "outcomes": outcomes_of(outcomes),
+        "checks": checks,
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
         "evaluations": [
             (evaluation, score_tables(run, evaluation, spec, *([facet_links(run, evaluation)] if seen else [])))
@@ -223,9 +231,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         "pairs": pairs_of(run, user),
         "items_href": reverse("run-answers", args=[run.key]) if seen else "",
         "beside": set_beside(evaluations),
-        "together": repeats_together(
-            run, [other for other in relatives if other.state == Run.State.LIVE], next(iter(evaluations), None)
-        ),
+        "together": repeats_together(run, live, next(iter(evaluations), None)),
         "people": people_of(run, user),
         "stored": [_rests_on(evaluation.basis) for evaluation in evaluations if evaluation.basis],
         "absent": absent_evaluators(spec, evaluations),

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_cookie
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
 from ingest.models import Source
+from leaderboard.benchmarks import benchmark_page, release_page
 from leaderboard.boards import other_boards, view_board, view_cards
 from leaderboard.builder import base_of, recipe_as_file, tables_page
 from leaderboard.compare import compare_page, entry_choices
@@ -124,6 +125,21 @@ def how(request: HttpRequest, slug: str) -> HttpResponse:
     if slug not in BENCHMARKS:
         raise Http404
     return render(request, "leaderboard/how.html", how_page(BENCHMARKS[slug]))
+
+
+@page
+def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
+    if slug not in BENCHMARKS:
+        raise Http404
+    return render(request, "leaderboard/benchmark.html", benchmark_page(BENCHMARKS[slug], request.user))
+
+
+@page
+def release(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    context = release_page(BENCHMARKS[slug], name, request.user) if slug in BENCHMARKS else None
+    if context is None:
+        raise Http404
+    return render(request, "leaderboard/release.html", context)
 
 
 def find_run(request: HttpRequest, key: str) -> Run:

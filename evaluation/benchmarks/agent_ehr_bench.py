@@ -1,6 +1,6 @@
 """AgentEHR-Bench: six list-answer tasks over electronic health records, asked with tools only."""
 
-from evaluation.benchmarks import examples
+from evaluation.benchmarks import abouts, examples
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
@@ -39,4 +39,5 @@ SPEC = BenchmarkSpec(
         "figure."
     ),
     examples=examples.clinseek(single=False),
+    about=abouts.AGENT_EHR_BENCH,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from evaluation.benchmarks.about import About
 from evaluation.benchmarks.examples import Example
 from evaluation.protocols.base import Answer, Evaluator, ItemSpec
 from evaluation.protocols.encoder import Encoder
@@ -83,6 +84,7 @@ class BenchmarkSpec:
     newest_questions: dict[str, str] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
     citation: Citation = Citation()
+    about: About = About()
 
     @property
     def evaluator(self) -> Evaluator | None:

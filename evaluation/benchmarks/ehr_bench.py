@@ -1,6 +1,6 @@
 """EHR-Bench: 45 tasks over electronic health records, asked with tools (agentic) or with the record in the prompt (oneshot)."""
 
-from evaluation.benchmarks import examples
+from evaluation.benchmarks import abouts, examples
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols.clinseek_text import ClinSeekText, prediction_set, text_items
 
@@ -69,4 +69,5 @@ SPEC = BenchmarkSpec(
         "stand on two boards: the model is shown different things."
     ),
     examples=examples.clinseek(single=False),
+    about=abouts.EHR_BENCH,
 )

@@ -1,6 +1,6 @@
 """LiveClin: clinical cases as chains of multiple-choice questions, replaced every half-year."""
 
-from evaluation.benchmarks import examples, icd10
+from evaluation.benchmarks import abouts, examples, icd10
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import liveclin
 from evaluation.protocols.liveclin_items import FIRST, LAST, MIDDLE
@@ -79,4 +79,5 @@ SPEC = BenchmarkSpec(
     ),
     newest_questions={"2025_H1": "2025-06"},  # case reports of the half-year that names the release
     examples=examples.LIVECLIN,
+    about=abouts.LIVECLIN,
 )

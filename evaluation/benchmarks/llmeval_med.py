@@ -1,6 +1,6 @@
 """LLMEval-Med: open questions in five categories, judged 1 to 5 by a language model."""
 
-from evaluation.benchmarks import examples
+from evaluation.benchmarks import abouts, examples
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import llmeval_med
 
@@ -59,4 +59,5 @@ SPEC = BenchmarkSpec(
         "here by name. Figures rest on the stored verdicts of a language model."
     ),
     examples=examples.LLMEVAL_MED,
+    about=abouts.LLMEVAL_MED,
 )

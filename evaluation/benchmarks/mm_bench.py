@@ -1,6 +1,6 @@
 """MM-Bench: questions over records and chest images, asked with tools (agentic) or with the evidence given (oneshot)."""
 
-from evaluation.benchmarks import examples
+from evaluation.benchmarks import abouts, examples
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import clinseek_mm
 from evaluation.protocols.clinseek_mm_raw import ClinSeekMMRaw
@@ -55,4 +55,5 @@ SPEC = BenchmarkSpec(
         "unified figure is mostly theirs: see the figures by task."
     ),
     examples=examples.clinseek(single=True),
+    about=abouts.MM_BENCH,
 )
