@@ -114,7 +114,7 @@ def freeze(board: Board, user: Person | None = None) -> Freeze:
             "content": content,
             "board": board.slug,
             "public": user is None,
-            "owner": owner,  # type: ignore[misc]
+            "owner": owner,
         },
     )
     return found
