@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from evaluation.statistics import mean_sd
 from leaderboard.facets import in_order, offered, restrict
 from leaderboard.models import Board, ReportedScore
-from leaderboard.standings import PARTIAL, STALE, Entry, Figure, Standing, rank, standings
+from leaderboard.standings import PARTIAL, STALE, Entry, Figure, Standing, rank, standings, version
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, coverage_cell, format_value
 from leaderboard.wishes import NO_WISH, Option, Select, Wish, arrange, asked_for, column_options, narrow, selects
 
@@ -56,6 +59,7 @@ class BoardView:
     recomputed: bool = False
     chosen: tuple[str, ...] = ()
     choice: Choice | None = None
+    version: str = ""  # equal where all that the view says is
 
     @property
     def summary(self) -> str:
@@ -114,8 +118,32 @@ class Choice:
         ]
 
 
+_views: OrderedDict[tuple[str, Wish], BoardView | None] = OrderedDict()
+_views_lock = Lock()
+MOST_VIEWS = 64
+
+
 def view_board(board: Board, user: Person, wish: Wish = NO_WISH) -> BoardView | None:
-    """The board as `user` sees it and `wish` asks for it; None when there is nothing on it for them."""
+    """The board as `user` sees it and `wish` asks for it; None when there is nothing on it for them.
+
+    The last views are kept under all that they rest on, so that a board is built once while nothing changes.
+    """
+    key = version(board, user), wish
+    with _views_lock:
+        if key in _views and wish.problems == ():
+            _views.move_to_end(key)
+            return _views[key]
+    view = _view_board(board, user, wish)
+    if view is not None:
+        view = replace(view, version=hashlib.sha256(repr((key[0], wish.pairs)).encode()).hexdigest())
+    with _views_lock:
+        _views[key] = view
+        while len(_views) > MOST_VIEWS:
+            _views.popitem(last=False)
+    return view
+
+
+def _view_board(board: Board, user: Person, wish: Wish) -> BoardView | None:
     standing = standings([board], user)[0]
     if not standing.entries and not standing.reported:
         return None

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from django.core.cache import cache
+from django.db.models import Count, Max, QuerySet
 
 from evaluation import statistics
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.models import Evaluation, LanguageModel, Run, Score, SplitItem, Vector
+from evaluation.models import Evaluation, Facet, LanguageModel, Run, Score, SplitItem, Vector
 from evaluation.protocols.base import Outcome
 from leaderboard.models import Board, ReportedScore
 
@@ -213,17 +214,7 @@ def standings(boards: Sequence[Board], user: Person) -> list[Standing]:
 
     Four queries, whatever the number of boards. `boards` come with their benchmark (`select_related`).
     """
-    evaluators = {spec.evaluator.name for spec in BENCHMARKS.values() if spec.evaluator}
-    evaluations = (
-        Evaluation.objects.visible_to(user)
-        .current()
-        .filter(
-            run__state=Run.State.LIVE,
-            run__split__in={board.split_id for board in boards},
-            run__mode__in={board.mode for board in boards},
-            evaluator__name__in=evaluators,
-        )
-    )
+    evaluations = _evaluations(boards, user)
     by_key: dict[Key, list[Evaluation]] = {}
     for evaluation in evaluations.select_related("run__model", "evaluator").defer("run__counts"):
         run = evaluation.run
@@ -231,8 +222,7 @@ def standings(boards: Sequence[Board], user: Person) -> list[Standing]:
     scores = _scores(evaluations)
     outcomes = vectors_of(evaluations, "outcome")
     reported: dict[tuple[int, str], list[ReportedScore]] = {}
-    rows = ReportedScore.objects.filter(on_board=True, split__in={board.split_id for board in boards})
-    for row in rows.select_related("model", "source"):
+    for row in _reported(boards).select_related("model", "source"):
         reported.setdefault((row.split_id, row.mode), []).append(row)
 
     out = []
@@ -249,6 +239,50 @@ def standings(boards: Sequence[Board], user: Person) -> list[Standing]:
         figures = sorted((row for row in here if not row.human), key=lambda row: (-row.value, row.order))
         out.append(Standing(board, spec, what, entries, figures, people))
     return out
+
+
+def _evaluations(boards: Sequence[Board], user: Person) -> QuerySet[Evaluation]:
+    """What `user` may see of the current evaluations of live runs, by the evaluators that boards show."""
+    evaluators = {spec.evaluator.name for spec in BENCHMARKS.values() if spec.evaluator}
+    return (
+        Evaluation.objects.visible_to(user)
+        .current()
+        .filter(
+            run__state=Run.State.LIVE,
+            run__split__in={board.split_id for board in boards},
+            run__mode__in={board.mode for board in boards},
+            evaluator__name__in=evaluators,
+        )
+    )
+
+
+def _reported(boards: Sequence[Board]) -> QuerySet[ReportedScore]:
+    return ReportedScore.objects.filter(on_board=True, split__in={board.split_id for board in boards})
+
+
+_MODEL = ("pk", *(field.attname for field in LanguageModel._meta.concrete_fields))
+_RUN = ("key", "protocol", "repeats", "origin", "answered_at", "loaded_at", "shots", "conversation_kept")
+
+
+def version(board: Board, user: Person) -> str:
+    """A hash of all that a board says to `user`: equal while that is the same. Three plain queries, no object a row.
+
+    Scores and vectors are not looked at: they are never changed once their evaluation is made.
+    """
+    split, spec = board.split, BENCHMARKS[board.benchmark.slug]
+    fields = ("pk", "gold_fingerprint", "evaluator__fingerprint", *(f"run__{name}" for name in _RUN))
+    seen = _evaluations([board], user).order_by("pk")
+    own = [field.attname for field in ReportedScore._meta.concrete_fields]
+    reported = _reported([board]).order_by("pk")
+    facets = Facet.objects.filter(release=split.release_id).aggregate(newest=Max("pk"), count=Count("pk"))
+    told = [
+        [getattr(one, field.attname) for one in (board, split, split.release) for field in one._meta.concrete_fields],
+        spec.evaluator.fingerprint if spec.evaluator else "",
+        list(seen.values_list(*fields, *(f"run__model__{name}" for name in _MODEL))),
+        list(reported.values_list(*own, "source__text", "source__url", *(f"model__{name}" for name in _MODEL))),
+        facets,
+    ]
+    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 def _key(board: Board) -> Key:
