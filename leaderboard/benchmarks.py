@@ -181,9 +181,7 @@ def _count(splits: list[Split], spec: BenchmarkSpec) -> list[Counts]:
                 fits[split][check.name] += bool(check.fits and check.fits(gold))
     none = {"n": 0, "scored": 0, "cases": 0, "clusters": 0}
     return [
-        Counts(
-            own["n"], own["scored"], own["cases"], own["clusters"], facets.get(split.pk, {}), fits.get(split.pk, {})
-        )
+        Counts(own["n"], own["scored"], own["cases"], own["clusters"], facets.get(split.pk, {}), fits.get(split.pk, {}))
         for split in splits
         for own in [whole.get(split.pk, none)]
     ]
@@ -304,4 +302,3 @@ def gold_checks(split: Split, counts: Counts, spec: BenchmarkSpec) -> list[tuple
         state = "not checked" if not counts.items else "met" if n == counts.items else "not met"
         found.append((check.name, state, f"{n:,} of {counts.items:,} {spec.item_word}s"))
     return found
-

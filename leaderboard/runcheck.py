@@ -146,7 +146,9 @@ def _coverage(facts: Facts) -> Check:
     share, found = _shares(facts, Outcome.RIGHT, Outcome.WRONG, Outcome.NO_ANSWER)
     met = None if share is None else share >= facts.least_heard
     asked = f"heard on at least {format_value(facts.least_heard, '%', 0)} %"
-    return Check("Coverage", _state(met), asked, found, "What is missing or failed counts 0; below this there is no rank.")
+    return Check(
+        "Coverage", _state(met), asked, found, "What is missing or failed counts 0; below this there is no rank."
+    )
 
 
 def _errors(facts: Facts) -> Check:

@@ -50,7 +50,9 @@ LIVECLIN = About(
         "Gaps under 1.5 points between reported figures.",
     ),
     gold_checks=(
-        GoldCheck("The gold is one letter from A to J", lambda gold: isinstance(gold, str) and gold in tuple("ABCDEFGHIJ")),
+        GoldCheck(
+            "The gold is one letter from A to J", lambda gold: isinstance(gold, str) and gold in tuple("ABCDEFGHIJ")
+        ),
         GoldCheck("Ten options a question"),
         GoldCheck("Every image is there"),
     ),
@@ -82,7 +84,9 @@ EHR_BENCH = About(
         StatedSize("Questions", 1800, _DATA, "full1800", ("items",)),
         StatedSize("Tasks", 45, _DATA, "full1800", ("facets", "task")),
         StatedSize("Questions that ask for a risk", 720, _CODE, "full1800", ("items", "task_type", "risk_prediction")),
-        StatedSize("Questions that ask for a decision", 1080, _CODE, "full1800", ("items", "task_type", "decision_making")),
+        StatedSize(
+            "Questions that ask for a decision", 1080, _CODE, "full1800", ("items", "task_type", "decision_making")
+        ),
         StatedSize("Questions", 900, _CODE, "smoke20", ("items",), "20 of each task"),
         StatedSize("Questions in the pool that they were drawn from", 20302, _CODE, "full1800"),
     ),
@@ -135,7 +139,10 @@ MM_BENCH = About(
         StatedSize("Questions", 2703, _DATA, "full2703", ("items",)),
         StatedSize("Questions with gold", 2695, _DATA, "full2703", ("scored",), "8 have an empty gold"),
         StatedSize("Tasks", 6, _DATA, "full2703", ("facets", "task")),
-        *(StatedSize(f"Questions of {task}", n, _CODE, "full2703", ("items", "task", task)) for task, n in _MM_PARTS.items()),
+        *(
+            StatedSize(f"Questions of {task}", n, _CODE, "full2703", ("items", "task", task))
+            for task, n in _MM_PARTS.items()
+        ),
         StatedSize("Questions over many patients", 626, _CODE, "full2703", ("items", "scope", "cohort_scope")),
         StatedSize("Questions with an image", 997, _CODE, "full2703", note="among all 2,703"),
         StatedSize("Questions with an image", 989, _CODE, "full2703", note="with gold: the multimodal part"),

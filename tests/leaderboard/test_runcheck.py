@@ -111,7 +111,10 @@ def test_temperature_is_read_or_left(text: str, value: float | None) -> None:
 @given(st.text(), st.integers(0, 200))
 def test_any_text_on_decoding_is_survived(text: str, tenths: int) -> None:
     temperature(text)
-    assert temperature(f"temperature {tenths / 10}, {text.replace('temp', '').replace('TEMP', '')}") in (tenths / 10, None)
+    assert temperature(f"temperature {tenths / 10}, {text.replace('temp', '').replace('TEMP', '')}") in (
+        tenths / 10,
+        None,
+    )
 
 
 @given(st.dictionaries(st.sampled_from(list(Outcome)), st.integers(0, 400)))
