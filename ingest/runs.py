@@ -23,6 +23,7 @@ from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
+from ingest.effort import Effort
 from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
@@ -498,6 +499,7 @@ def _counts(run: ReadRun) -> dict[str, Any]:
         **_file_counts(run, run.contents, run.answers),
         "expected_items": sum(item.scored for item in run.items.specs),
         "rankable": run.items.split.rankable,
+        **({"effort": effort} if (effort := sum((c.effort for c in run.contents), Effort()).as_counts()) else {}),
     }
 
 
