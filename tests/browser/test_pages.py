@@ -16,6 +16,7 @@ from tests.live import Server
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("server")]
 
 SAMPLE_BOARD = "/boards/ehr-bench-sample-full1800-agentic/"
+CASES = "/boards/liveclin-sample-full-chat/"
 WIDTHS = {"wide": 1280, "phone": 390}
 Open = Callable[..., Page]
 
@@ -26,13 +27,31 @@ def first_link(page: Page, path: str, beginning: str) -> None:
     page.wait_for_url(re.compile(re.escape(beginning)))
 
 
+def compared(page: Page) -> None:
+    page.goto(CASES)
+    page.get_by_role("button", name="Compare").click()
+    page.wait_for_url(re.compile("/compare/"))
+
+
 FOR_STAFF = ("sources", "source")
 WAYS: dict[str, Callable[[Page], object]] = {
     "home": lambda page: page.goto("/"),
     "board": lambda page: page.goto(SAMPLE_BOARD),
     "board of published figures": lambda page: page.goto("/boards/liveclin-2025_h1-full-chat/"),
     "board of judged answers": lambda page: page.goto("/boards/llmeval-med-sample-full-chat/"),
+    "board of a facet": lambda page: page.goto(f"{CASES}?facet=rarity:rare&sort=score&down=1&q=a"),
+    "breakdown": lambda page: page.goto(f"{CASES}by/icd_chapter/"),
+    "pathway": lambda page: page.goto(f"{CASES}by/position/"),
+    "board of one facet": lambda page: first_link(page, f"{CASES}by/rarity/", f"{CASES}by/rarity/"),
+    "case mix": lambda page: page.goto(f"{CASES}mix/"),
+    "other evaluators": lambda page: page.goto(f"{CASES}evaluators/"),
+    "head to head": compared,
+    "how it is computed": lambda page: page.goto("/how/mm-bench/"),
+    "benchmark": lambda page: page.goto("/benchmarks/liveclin/"),
+    "table builder": lambda page: page.goto("/tables/"),
+    "freezes": lambda page: page.goto("/freezes/"),
     "run": lambda page: first_link(page, SAMPLE_BOARD, "/runs/"),
+    "run with two evaluators": lambda page: first_link(page, CASES, "/runs/"),
     "models": lambda page: page.goto("/models/"),
     "model": lambda page: first_link(page, SAMPLE_BOARD, "/models/"),
     "findings": lambda page: page.goto("/findings/"),
@@ -172,3 +191,46 @@ def test_a_wrong_address_gets_a_page_in_words(path: str, open_page: Open) -> Non
     assert answer is not None and answer.status == 404
     assert page.locator("h1").count() == 1
     assert "Traceback" not in page.content()
+
+
+# --- what a visitor came to know, by clicking only -------------------------------------------------------------------
+
+
+def test_which_models_are_tied_with_the_first(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    page.goto("/")
+    page.locator(f"a[href='{CASES}']").click()
+    assert "models are statistically tied for first" in page.locator("main").inner_text()
+    assert page.locator("tr.tie").count() >= 2
+
+
+def test_where_in_the_pathway_the_best_model_fails(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    page.goto(CASES)
+    page.get_by_role("link", name="By chapter, stage, task and more").click()
+    page.get_by_role("link", name=re.compile("position", re.I)).first.click()
+    assert re.search(r"Q1.*Q2", page.locator("main").inner_text(), re.S)
+
+
+def test_whether_agentic_beats_oneshot_and_by_how_much(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    first_link(page, SAMPLE_BOARD, "/runs/")
+    page.locator("main a[href*='/compare/']", has_text=re.compile("one-?shot", re.I)).first.click()
+    text = page.locator("main").inner_text()
+    assert "Who is right where" in text and "95 %" in text
+
+
+def test_where_in_which_file_a_score_comes_from(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    first_link(page, SAMPLE_BOARD, "/runs/")
+    files = page.locator("#files").inner_text()
+    assert "results.jsonl" in files and "sha256" in files
+
+
+def test_which_models_a_hospital_could_choose_from(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    page.goto(CASES)
+    page.get_by_role("link", name="My case mix").click()
+    page.locator("main form button[type=submit]").first.click()
+    text = page.locator("main").inner_text()
+    assert "not worse" in text.lower() and "of 100 cases" in text
