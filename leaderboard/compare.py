@@ -5,7 +5,7 @@ A side is a run's key, `<key>/<repeat>`, or an entry of a board, `<board>/<model
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
@@ -27,7 +27,7 @@ from leaderboard.standings import Figure, shown, standings
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, format_value
 
 if TYPE_CHECKING:
-    from evaluation.querysets import Person
+    from evaluation.querysets import Person, RunQuerySet
 
 PER_PAGE = 50
 LONG = 20
@@ -405,20 +405,23 @@ def pairs_of(run: Run, user: Person) -> list[Pair]:
     return list(seen.values())
 
 
-def pairs_of_model(model: LanguageModel, user: Person) -> list[Pair]:
-    """On each board the model against its predecessor and successors, and one mode against the other; one query.
+def family_runs(models: Iterable[int], user: Person) -> RunQuerySet:
+    """The runs of these models that `user` may see: by benchmark, split and mode, the newest answers first."""
+    runs = Run.objects.visible_to(user).filter(model__in=models).select_related("model", "split__release__benchmark")
+    return runs.order_by("split__release__benchmark__order", "split", "mode", "-answered_at", "-loaded_at")
 
-    Of several live runs of one model and key the one with the newest answers stands for it.
+
+def pairs_of_model(model: LanguageModel, user: Person, runs: Sequence[Run] | None = None) -> list[Pair]:
+    """On each board the model against its predecessor and successors, and one mode against the other.
+
+    Of several live runs of one model and key the one with the newest answers stands for it. `runs`, where they are at hand,
+    are the visible live runs of all of these, in the order of `family_runs`; else two queries.
     """
-    others = {model.pk, model.predecessor_id, *model.successors.values_list("pk", flat=True)} - {None}
-    runs = (
-        Run.objects.visible_to(user)
-        .live()
-        .filter(model__in=others)
-        .select_related("model", "split__release__benchmark")
-    )
+    if runs is None:
+        others = {model.pk, model.predecessor_id, *model.successors.values_list("pk", flat=True)} - {None}
+        runs = list(family_runs(others, user).live())
     newest: dict[tuple[int, str, int], Run] = {}
-    for run in runs.order_by("split__release__benchmark__order", "split", "mode", "-answered_at", "-loaded_at"):
+    for run in runs:
         newest.setdefault((run.split_id, run.mode, run.model_id), run)
     pairs = []
     for (split, mode, owner), run in newest.items():

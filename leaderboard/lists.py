@@ -14,11 +14,12 @@ from evaluation.models import LanguageModel, Run, Score
 from evaluation.querysets import ModelQuerySet
 from ingest.models import Finding, Source
 from leaderboard.boards import day, origin_name, source_in_words
-from leaderboard.compare import pairs_of_model
+from leaderboard.compare import family_runs, pairs_of_model
 from leaderboard.filters import address, choices, counted
 from leaderboard.findings import SEVERITIES
 from leaderboard.meanings import fate_in_words
 from leaderboard.models import ReportedScore
+from leaderboard.results import results_page
 from leaderboard.retries import retries_table
 from leaderboard.scores import metric_name
 from leaderboard.standings import shown
@@ -85,13 +86,27 @@ def _count(number: int) -> Cell:
     return Cell(f"{number:,}", value=number) if number else Cell("–", note="none")
 
 
-def model_page(model: LanguageModel, user: Person) -> dict[str, Any]:
-    runs = list(
-        Run.objects.visible_to(user)
-        .filter(model=model)
-        .select_related("split__release__benchmark")
-        .order_by("split__release__benchmark__order", "split", "mode", "-answered_at", "-loaded_at")
-    )
+Relatives = list[tuple[str, LanguageModel]]
+
+
+def model_and_relatives(slug: str, user: Person) -> tuple[LanguageModel | None, Relatives]:
+    """The model of that slug, and (what it is, model) of its predecessor and successors, as far as `user` may know of them.
+
+    One query, as long as the model is there.
+    """
+    near = Q(slug=slug) | Q(predecessor__slug=slug) | Q(successors__slug=slug)
+    found = list(shown_models(user).filter(near).distinct())
+    model = next((one for one in found if one.slug == slug), None)
+    if model is None:
+        return None, []
+    others = [one for one in found if one.pk != model.pk]
+    return model, [("predecessor" if one.pk == model.predecessor_id else "successor", one) for one in others]
+
+
+def model_page(model: LanguageModel, relatives: Relatives, user: Person) -> dict[str, Any]:
+    """The context of a model's page; what `model_and_relatives` gives."""
+    family = list(family_runs([model.pk, *(other.pk for _, other in relatives)], user))
+    runs = [run for run in family if run.model_id == model.pk]
     headlines = _headlines(runs)
     columns = (
         Column("board", "Benchmark", "text"),
@@ -110,12 +125,26 @@ def model_page(model: LanguageModel, user: Person) -> dict[str, Any]:
         .select_related("split__release__benchmark", "source")
         .order_by("order")
     )
+    facts = {
+        "facts": [
+            ("Access", model.access),
+            ("Organisation", model.organisation),
+            ("Family", model.family),
+            ("Size", model.size),
+            ("Released on", model.released_on),
+            ("Knowledge cut-off", model.knowledge_cutoff),
+        ],
+        "predecessor": next((other for what, other in relatives if what == "predecessor"), None),
+        "successors": [other for what, other in relatives if what == "successor"],
+    }
     return {
         "model": model,
         "aliases": [(alias.get_kind_display(), alias.name) for alias in model.aliases.visible_to(user)],
         "runs_table": Table("runs", f"Runs of {model.name}", "", columns, rows, groups),
         "has_runs": bool(runs),
-        "pairs": pairs_of_model(model, user) if runs else [],
+        **facts,
+        **results_page(model, relatives, user),
+        "pairs": pairs_of_model(model, user, [run for run in family if run.state == Run.State.LIVE]),
         "reported_table": _reported_table(model, list(reported)),
         "crumbs": [("Models", reverse("models")), (model.name, "")],
     }

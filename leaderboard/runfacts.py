@@ -65,7 +65,7 @@ def check_facts(
     outcomes: Mapping[Outcome, int],
     board: Board | None,
 ) -> Facts:
-    """The facts of the check. `live` are the other live runs of the model on the board. One query where images are told apart."""
+    """The facts of the check; `live` are the other live runs of the model on the board. One query where images are told apart."""
     runs = one_a_repeat(run, live) if run.state == Run.State.LIVE else [run]
     tells = MATERIAL in spec.dimensions
     parts = _parts(evaluations[0]) if tells and evaluations else {}

@@ -25,7 +25,7 @@ from leaderboard.exports import EXPORTS, download, for_file
 from leaderboard.findings import findings_csv, findings_page, wanted
 from leaderboard.freeze_pages import release_entry
 from leaderboard.how import how_page
-from leaderboard.lists import model_page, models_page, shown_models, source_page, sources_page
+from leaderboard.lists import model_and_relatives, model_page, models_page, shown_models, source_page, sources_page
 from leaderboard.models import Board
 from leaderboard.moves import moves_page
 from leaderboard.pictures import figure_choices
@@ -175,11 +175,10 @@ def models(request: HttpRequest) -> HttpResponse:
 
 @page
 def model(request: HttpRequest, slug: str) -> HttpResponse:
-    merged = shown_models(request.user).filter(merges__source__slug=slug).first()
-    if merged is not None:
-        return redirect(merged)
-    found = get_object_or_404(shown_models(request.user), slug=slug)
-    return render(request, "leaderboard/model.html", model_page(found, request.user))
+    found, relatives = model_and_relatives(slug, request.user)
+    if found is None:
+        return redirect(get_object_or_404(shown_models(request.user), merges__source__slug=slug))
+    return render(request, "leaderboard/model.html", model_page(found, relatives, request.user))
 
 
 def staff_only(view):

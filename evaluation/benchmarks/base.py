@@ -84,7 +84,7 @@ class BenchmarkSpec:
     newest_questions: dict[str, str] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
     citation: Citation = Citation()
-    about: About = About()  # noqa: RUF009 - frozen
+    about: About = field(default_factory=About)
 
     @property
     def evaluator(self) -> Evaluator | None:
