@@ -25,6 +25,7 @@ from ingest.config import Stated
 from ingest.context import Context
 from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
+from ingest.effort import Effort
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
@@ -498,6 +499,7 @@ def _counts(run: ReadRun) -> dict[str, Any]:
         **_file_counts(run, run.contents, run.answers),
         "expected_items": sum(item.scored for item in run.items.specs),
         "rankable": run.items.split.rankable,
+        **({"effort": effort} if (effort := sum((c.effort for c in run.contents), Effort()).as_counts()) else {}),
     }
 
 

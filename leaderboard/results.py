@@ -151,7 +151,7 @@ def _result(row: Row, own: dict[str, Cell], standing: Standing, chance: Exposure
 def relatives_table(
     model: LanguageModel, relatives: Sequence[tuple[str, LanguageModel]], shown: Iterable[Standing]
 ) -> Table | None:
-    """On each board that both stand on the model less its relative, in points; None where there is no such board.
+    """On each board that both stand on the newer less the older of them, in points; None where there is no such board.
 
     Of several entries of one model (snapshots) the best placed stands for it. No interval stands here: the head-to-head has
     it, over the questions that both share.
@@ -167,6 +167,7 @@ def relatives_table(
             if theirs is None:
                 continue
             value, its = mine.figures[figure].value, theirs.figures[figure].value
+            gain = value - its if what == "predecessor" else its - value
             versus = compare_address(
                 *(entry_side(standing.board.slug, e.model.slug, e.snapshot) for e in (mine, theirs))
             )
@@ -180,7 +181,7 @@ def relatives_table(
                             f"{format_value(value, figure.unit, figure.precision)} {figure.unit}".strip(), value=value
                         ),
                         Cell(f"{format_value(its, figure.unit, figure.precision)} {figure.unit}".strip(), value=its),
-                        Cell(_signed(value - its), value=value - its),
+                        Cell(_signed(gain), value=gain),
                         Cell("Head to head", href=versus),
                     ),
                     "all",
@@ -193,7 +194,7 @@ def relatives_table(
         Column("board", "Board", "text"),
         Column("own", model.name, "count"),
         Column("its", "The other", "count"),
-        Column("difference", "Difference, points", "count", help="This model less the other one."),
+        Column("difference", "Newer less older, points", "count"),
         Column("versus", "With interval and test", "link"),
     )
     title = f"{model.name} beside its predecessor and successors"

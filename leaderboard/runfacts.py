@@ -99,3 +99,44 @@ def _parts(evaluation: Evaluation) -> dict[str, Part]:
         if score.value is not None and score.ci_low is not None and score.ci_high is not None:
             found[score.facet] = Part(score.value, score.ci_low, score.ci_high, score.n)
     return found
+
+
+def effort_of(run: Run) -> list[tuple[str, str, str]]:
+    """(label, figure, words) of tokens, time, cost, calls, turns and browser share, as far as rows or `clinboard.yaml` say.
+
+    Averages are over the rows that say something; calls, turns and browser share only of agentic runs.
+    """
+    told = run.counts.get("effort") or {}
+    rows = told.get("rows", 0)
+    tiles = []
+    if run.mode == "agentic" and rows:
+        calls = told["calls"]
+        tiles += [
+            ("Turns a row", format_value(told["turns"] / rows), f"{told['turns']:,} messages of the model in {rows:,} rows"),
+            ("Tool calls a row", format_value(calls / rows), f"{calls:,}, the one that answers among them"),
+        ]
+        if calls:
+            share = format_value(told["browser_calls"] / calls, "%")
+            tiles.append(("Browser share", f"{share} %", f"{told['browser_calls']:,} of {calls:,} tool calls"))
+    if n := told.get("tokens_rows", 0):
+        for name, label in (("prompt_tokens", "Tokens read"), ("completion_tokens", "Tokens written")):
+            tiles.append((label, f"{told[name]:,}", f"{format_value(told[name] / n, '', 0)} a row, stated in {n:,} of {rows:,}"))
+    if n := told.get("seconds_rows", 0):
+        seconds = told["seconds"]
+        words = f"{format_value(seconds / n, '', 1)} s a row, stated in {n:,} of {rows:,}"
+        tiles.append(("Time of the calls", f"{format_value(seconds / 3600, '', 2)} h", words))
+    cost = run.protocol.get("cost_usd")
+    if isinstance(cost, int | float):
+        tiles.append(("Cost", f"{format_value(float(cost))} $", "stated in clinboard.yaml"))
+    return tiles
+
+
+def effort_unsaid(tiles: list[tuple[str, str, str]]) -> str:
+    """What of tokens, time and cost nobody stated, in words; empty where all is said."""
+    labels = {label for label, _, _ in tiles}
+    missing = [
+        word
+        for word, label in (("tokens", "Tokens read"), ("time", "Time of the calls"), ("cost", "Cost"))
+        if label not in labels
+    ]
+    return ", ".join(missing)

@@ -22,7 +22,7 @@ from leaderboard.models import Board
 from leaderboard.people import people_of
 from leaderboard.reliability import repeats_together
 from leaderboard.runcheck import run_check
-from leaderboard.runfacts import check_facts, count_outcomes, outcomes_of
+from leaderboard.runfacts import check_facts, count_outcomes, effort_of, effort_unsaid, outcomes_of
 from leaderboard.runitems import facet_links
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
@@ -194,6 +194,7 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         .exclude(pk=run.pk)
         .order_by("-answered_at", "-loaded_at")
     )
+    effort = effort_of(run)
     outcomes = count_outcomes(next(iter(evaluations), None))
     live = [other for other in relatives if other.state == Run.State.LIVE]
     checks = run_check(check_facts(run, live, evaluations, spec, outcomes, board))
@@ -223,6 +224,8 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         ],
         "outcomes": outcomes_of(outcomes),
         "checks": checks,
+        "effort": effort,
+        "effort_unsaid": effort_unsaid(effort),
         "counts": [(label, f"{run.counts.get(name, 0):,}", text) for name, (label, text) in COUNTS.items()],
         "evaluations": [
             (evaluation, score_tables(run, evaluation, spec, *([facet_links(run, evaluation)] if seen else [])))

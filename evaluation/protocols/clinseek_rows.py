@@ -34,12 +34,19 @@ class Images(msgspec.Struct):
     dropped_image_paths: Any = None
 
 
+class Usage(msgspec.Struct):
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+
+
 class ClinSeekRow(msgspec.Struct):
     qid: Any = None
     run_index: Any = None
     backend_region: Any = None
     completed: Any = None
     multimodal_summary: Images | None = None
+    usage: Usage | None = None
+    elapsed_seconds: Any = None
     # Only searched, and that seldom: as they stand in the line, empty where the row has none.
     question: msgspec.Raw = msgspec.Raw()
     error: msgspec.Raw = msgspec.Raw()
@@ -149,11 +156,14 @@ def _call(raw: Any) -> tuple[Call | None, bool]:
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
     """The fields that no score needs. Of the texts that are only searched anything but a text stays unread."""
-    fields = {key: row.get(key) for key in ("backend_region", "completed")}
+    fields = {key: row.get(key) for key in ("backend_region", "completed", "elapsed_seconds")}
     for key in ("question", "error"):
         if isinstance(row.get(key), str):
             fields[key] = msgspec.Raw(json.dumps(row[key]).encode())
     images = row.get("multimodal_summary")
     if isinstance(images, dict):
         fields["multimodal_summary"] = Images(images.get("dropped_image_paths"))
+    usage = row.get("usage")
+    if isinstance(usage, dict):
+        fields["usage"] = Usage(usage.get("prompt_tokens"), usage.get("completion_tokens"))
     return fields

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from evaluation.protocols.base import Answer, Answers
+from ingest.effort import Effort
 from ingest.signs import Signs
 from ingest.walk import Entry
 
@@ -106,6 +107,7 @@ class FileContent:
     about: dict[str, Any] = field(default_factory=dict)
     provider_ids: Counter[str] = field(default_factory=Counter)
     signs: Signs = field(default_factory=Signs)
+    effort: Effort = field(default_factory=Effort)
 
 
 def duplicate_counts(answers: Answers, comparable: Callable[[Answer], Hashable]) -> tuple[int, int]:

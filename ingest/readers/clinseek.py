@@ -45,6 +45,7 @@ def read(
         answer.repeat = repeat or answer.repeat
         content.rows.append(Row(answer, line, offset, length, pointer))
         content.signs.add(row, answer)
+        content.effort.add(row)
         if isinstance(row.backend_model_id, str):
             content.provider_ids[row.backend_model_id] += 1
     progress(reader.size - told, rows % _PACE)
