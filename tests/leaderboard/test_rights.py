@@ -290,6 +290,20 @@ def says_nothing(name: str, *args: str, status: int = 200) -> Check:
     return check
 
 
+def release_of(world: World, role: str, visibility: str) -> None:
+    """The public release is everybody's and says nothing of runs; one that only a hidden run opened is not there."""
+    says_nothing("release", "ehr-bench", "v1")(world, role, visibility)
+    response = get(world, role, "release", "liveclin", f"of_{visibility}")
+    assert response.status_code == (200 if sees(role, visibility) else 404)
+
+
+def benchmark_of(world: World, role: str, visibility: str) -> None:
+    """Public facts for everybody; of releases only those with a board that the role may see."""
+    says_nothing("benchmark", "ehr-bench")(world, role, visibility)
+    text = get(world, role, "benchmark", "liveclin").content.decode()
+    assert (f"of_{visibility}" in text) == sees(role, visibility)
+
+
 def moves_of_a_board(world: World, role: str, visibility: str) -> None:
     """Only visible runs stand side by side; which items move only for who may see them."""
     for run in Run.objects.all():
@@ -466,6 +480,8 @@ ROUTES: dict[str, Check] = {
     "board-facet": breakdowns_of("board-facet", facet_key(TASK), facet_key("rare")),
     "board-mix": case_mix,
     "board-mix-csv": case_mix_upload,
+    "benchmark": benchmark_of,
+    "release": release_of,
     "how": says_nothing("how", "ehr-bench"),
     "board-file": board_files,
     "tables": recipes("tables"),
