@@ -112,7 +112,11 @@ def effort_of(run: Run) -> list[tuple[str, str, str]]:
     if run.mode == "agentic" and rows:
         calls = told["calls"]
         tiles += [
-            ("Turns a row", format_value(told["turns"] / rows), f"{told['turns']:,} messages of the model in {rows:,} rows"),
+            (
+                "Turns a row",
+                format_value(told["turns"] / rows),
+                f"{told['turns']:,} messages of the model in {rows:,} rows",
+            ),
             ("Tool calls a row", format_value(calls / rows), f"{calls:,}, the one that answers among them"),
         ]
         if calls:
@@ -120,7 +124,9 @@ def effort_of(run: Run) -> list[tuple[str, str, str]]:
             tiles.append(("Browser share", f"{share} %", f"{told['browser_calls']:,} of {calls:,} tool calls"))
     if n := told.get("tokens_rows", 0):
         for name, label in (("prompt_tokens", "Tokens read"), ("completion_tokens", "Tokens written")):
-            tiles.append((label, f"{told[name]:,}", f"{format_value(told[name] / n, '', 0)} a row, stated in {n:,} of {rows:,}"))
+            tiles.append(
+                (label, f"{told[name]:,}", f"{format_value(told[name] / n, '', 0)} a row, stated in {n:,} of {rows:,}")
+            )
     if n := told.get("seconds_rows", 0):
         seconds = told["seconds"]
         words = f"{format_value(seconds / n, '', 1)} s a row, stated in {n:,} of {rows:,}"

@@ -45,7 +45,11 @@ def test_turns_calls_and_browser_calls() -> None:
 
 def test_tokens_and_times_count_only_where_they_are_stated() -> None:
     effort = of(
-        {"qid": "a", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}, "elapsed_seconds": 1.5},
+        {
+            "qid": "a",
+            "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107},
+            "elapsed_seconds": 1.5,
+        },
         {"qid": "b", "usage": {}, "elapsed_seconds": None},
         {"qid": "c", "usage": {"prompt_tokens": 5}, "elapsed_seconds": "2"},
         {"qid": "d", "usage": "none", "elapsed_seconds": float("nan")},
@@ -58,7 +62,9 @@ def test_tokens_and_times_count_only_where_they_are_stated() -> None:
 
 def test_sums_of_files_add_up_and_nothing_is_nothing() -> None:
     one, other = of({"qid": "a", "elapsed_seconds": 1}), of({"qid": "b", "elapsed_seconds": 2})
-    assert (one + other).as_counts() == of({"qid": "a", "elapsed_seconds": 1}, {"qid": "b", "elapsed_seconds": 2}).as_counts()
+    assert (one + other).as_counts() == of(
+        {"qid": "a", "elapsed_seconds": 1}, {"qid": "b", "elapsed_seconds": 2}
+    ).as_counts()
     assert Effort().as_counts() == {}
 
 

@@ -26,7 +26,10 @@ NOBODY = AnonymousUser()
 
 @pytest.fixture
 def live(tmp_path: Path) -> Split:
-    cases = [live_case(f"PMC{number}", "AB" if number else "ABJ", Rarity="rare" if number < 3 else "unrare") for number in range(5)]
+    cases = [
+        live_case(f"PMC{number}", "AB" if number else "ABJ", Rarity="rare" if number < 3 else "unrare")
+        for number in range(5)
+    ]
     tree = Tree(tmp_path)
     tree.lines("dataset.jsonl", cases)
     tree.json("aster.json", live_results("aster", {f"PMC{number}": "AB" for number in range(1, 5)}))
@@ -121,7 +124,9 @@ def test_every_benchmark_has_a_page_before_anything_is_loaded(client: Client, sl
 
 
 def stated(slug: str, what: str) -> dict[str, int]:
-    return {size.source: size.value for size in BENCHMARKS[slug].about.sizes if size.what == what and size.split != "demo"}
+    return {
+        size.source: size.value for size in BENCHMARKS[slug].about.sizes if size.what == what and size.split != "demo"
+    }
 
 
 def test_stated_sizes_are_those_of_the_published_facts() -> None:
@@ -131,7 +136,13 @@ def test_stated_sizes_are_those_of_the_published_facts() -> None:
     live = json.loads((folder / "liveclin_2025_H1.json").read_text())["facts"]
     for what, key in (("Images", "images"), ("Disease clusters", "clusters")):
         assert stated("liveclin", what) == {"encyclopaedia entry": live[key]["card"], "README": live[key]["readme"]}
-    plain = {"Cases": "cases", "Questions": "questions", "ICD-10 chapters": "chapters", "Tables": "tables", "Rare cases": "rare"}
+    plain = {
+        "Cases": "cases",
+        "Questions": "questions",
+        "ICD-10 chapters": "chapters",
+        "Tables": "tables",
+        "Rare cases": "rare",
+    }
     for what, key in plain.items():
         assert set(stated("liveclin", what).values()) == {live[key]}
     assert set(stated("liveclin", "Cases that are not rare").values()) == {live["unrare"]}
