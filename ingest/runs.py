@@ -23,9 +23,9 @@ from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
+from ingest.effort import Effort
 from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
-from ingest.effort import Effort
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
 from ingest.scan import same_stat
