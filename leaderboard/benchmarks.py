@@ -229,7 +229,11 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
                 "all",
             )
         )
-    notes = ["Loaded items keep neither pictures nor tables nor the pool that questions were drawn from."]
+    notes = []
+    if not any(own.items for own in counts.values()):
+        notes.append("No items of this release are loaded here, so nothing could be counted.")
+    if any(not size.count for size in stated):
+        notes.append("Loaded items keep neither pictures nor tables nor the pool that questions were drawn from.")
     return Table(
         "sizes",
         f"Sizes of {spec.name} {spec.about.release}",
@@ -237,7 +241,7 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
         columns,
         tuple(rows),
         (Group("all", ""),),
-        notes=tuple(notes) if any(not size.count for size in stated) else (),
+        notes=tuple(notes),
     )
 
 

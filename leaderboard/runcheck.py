@@ -119,7 +119,7 @@ def _temperature(facts: Facts) -> Check:
     stated = temperature(facts.decoding)
     met = None if stated is None else stated == 0
     found = facts.decoding if stated is None else f"{stated:g}"
-    why = "At 0 an answer can be had again; where the maker of the model asks for another one, say so in the decoding."
+    why = "At 0 an answer can be had again; where the maker of the model asks for another one, this is no fault."
     return Check("Temperature", _state(met), "0", found, why)
 
 
