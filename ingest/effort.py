@@ -30,15 +30,19 @@ class Effort:
     seconds: float = 0.0
 
     def add(self, row: ClinSeekRow) -> None:
-        self.rows += 1
+        turns = calls = browser = 0
         for message in row.messages or ():
-            if message.role == "assistant":
-                self.turns += 1
-            for call in message.tool_calls or ():
-                self.calls += 1
+            turns += message.role == "assistant"
+            if not message.tool_calls:
+                continue
+            calls += len(message.tool_calls)
+            for call in message.tool_calls:
                 name = call.function.name if call.function else call.name
-                if isinstance(name, str) and name.startswith(_BROWSER):
-                    self.browser_calls += 1
+                browser += isinstance(name, str) and name.startswith(_BROWSER)
+        self.rows += 1
+        self.turns += turns
+        self.calls += calls
+        self.browser_calls += browser
         if row.usage is not None and _whole(row.usage.prompt_tokens) and _whole(row.usage.completion_tokens):
             self.tokens_rows += 1
             self.prompt_tokens += row.usage.prompt_tokens

@@ -379,12 +379,17 @@ class Pair(NamedTuple):
     href: str
 
 
-def pairs_of(run: Run, user: Person) -> list[Pair]:
-    """Other modes of the same model, its predecessor, other runs and repeats, on the run's split; two queries at most."""
-    split, pairs = run.split, []
-    near = Run.objects.visible_to(user).filter(split=split).exclude(pk=run.pk).select_related("model")
+def near_runs(run: Run, user: Person) -> list[Run]:
+    """The other runs on the run's split of its model and of the predecessor: by mode, the newest answers first; one query."""
     models = {run.model_id, run.model.predecessor_id} - {None}
-    found = list(near.filter(model__in=models).order_by("mode", "-answered_at", "-loaded_at"))
+    near = Run.objects.visible_to(user).filter(split=run.split, model__in=models).exclude(pk=run.pk)
+    return list(near.select_related("model").order_by("mode", "-answered_at", "-loaded_at"))
+
+
+def pairs_of(run: Run, user: Person, near: Sequence[Run] | None = None) -> list[Pair]:
+    """Other modes of the same model, its predecessor, other runs and repeats, on the run's split; `near` as `near_runs` gives."""
+    pairs = []
+    found = near_runs(run, user) if near is None else near
     for other in found:
         live = other.state == Run.State.LIVE
         if other.model_id == run.model_id and other.mode != run.mode and live:
@@ -418,7 +423,8 @@ def pairs_of_model(model: LanguageModel, user: Person, runs: Sequence[Run] | Non
     are the visible live runs of all of these, in the order of `family_runs`; else two queries.
     """
     if runs is None:
-        others = {model.pk, model.predecessor_id, *model.successors.values_list("pk", flat=True)} - {None}
+        others = [model.pk, *model.successors.values_list("pk", flat=True)]
+        others += [model.predecessor_id] if model.predecessor_id else []
         runs = list(family_runs(others, user).live())
     newest: dict[tuple[int, str, int], Run] = {}
     for run in runs:

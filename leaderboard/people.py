@@ -14,6 +14,8 @@ from leaderboard.tables import format_value
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
+RATED = "usability_rate"  # the metric that people's ratings stand beside
+
 
 @dataclass(frozen=True)
 class People:
@@ -46,7 +48,7 @@ def people_of(run: Run, user: Person) -> People | None:
         HumanRating.objects.visible_to(user).filter(run=run).values_list("item", "rater", "file", "sha256", *RATINGS)
     )
     evaluated = Vector.objects.filter(evaluation__run=run, evaluation__current=True)
-    vector = evaluated.filter(repeat=0, name="usability_rate").first()
+    vector = evaluated.filter(repeat=0, name=RATED).first()
     if not ratings or vector is None:
         return None
     items = list(

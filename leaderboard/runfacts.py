@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models import prefetch_related_objects
 
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, Run, Vector
@@ -91,9 +92,15 @@ def check_facts(
 
 def _parts(evaluation: Evaluation) -> dict[str, Part]:
     """Question accuracy by what is shown with the question, over all repeats or of the only one."""
-    scores = evaluation.scores.filter(
-        dimension=MATERIAL, facet__in=(IMAGES, TEXTS), metric="question_accuracy", variant=""
-    )
+    prefetch_related_objects([evaluation], "scores")  # the tables of scores need all of them
+    scores = [
+        score
+        for score in evaluation.scores.all()
+        if score.dimension == MATERIAL
+        and score.facet in (IMAGES, TEXTS)
+        and score.metric == "question_accuracy"
+        and not score.variant
+    ]
     found: dict[str, Part] = {}
     for score in sorted(scores, key=lambda score: score.repeat is None):
         if score.value is not None and score.ci_low is not None and score.ci_high is not None:

@@ -14,12 +14,12 @@ from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
 from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
-from leaderboard.compare import pairs_of
+from leaderboard.compare import near_runs, pairs_of
 from leaderboard.data.links import run_downloads
 from leaderboard.evaluators import current_evaluations, set_beside
 from leaderboard.itemsets import shows_items
 from leaderboard.models import Board
-from leaderboard.people import people_of
+from leaderboard.people import RATED, people_of
 from leaderboard.reliability import repeats_together
 from leaderboard.runcheck import run_check
 from leaderboard.runfacts import check_facts, count_outcomes, effort_of, effort_unsaid, outcomes_of
@@ -188,12 +188,9 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
         .with_benchmark()
         .first()
     )
-    relatives = list(
-        Run.objects.visible_to(user)
-        .filter(split=split, mode=run.mode, model=run.model, shots=run.shots, conversation_kept=run.conversation_kept)
-        .exclude(pk=run.pk)
-        .order_by("-answered_at", "-loaded_at")
-    )
+    near = near_runs(run, user)
+    key = (run.model_id, run.mode, run.shots, run.conversation_kept)
+    relatives = [one for one in near if (one.model_id, one.mode, one.shots, one.conversation_kept) == key]
     effort = effort_of(run)
     outcomes = count_outcomes(next(iter(evaluations), None))
     live = [other for other in relatives if other.state == Run.State.LIVE]
@@ -231,11 +228,11 @@ def run_page(run: Run, user: Person) -> dict[str, Any]:
             (evaluation, score_tables(run, evaluation, spec, *([facet_links(run, evaluation)] if seen else [])))
             for evaluation in evaluations[:1]
         ],
-        "pairs": pairs_of(run, user),
+        "pairs": pairs_of(run, user, near),
         "items_href": reverse("run-answers", args=[run.key]) if seen else "",
         "beside": set_beside(evaluations),
         "together": repeats_together(run, live, next(iter(evaluations), None)),
-        "people": people_of(run, user),
+        "people": people_of(run, user) if spec.evaluator and RATED in spec.evaluator.metrics else None,
         "stored": [_rests_on(evaluation.basis) for evaluation in evaluations if evaluation.basis],
         "absent": absent_evaluators(spec, evaluations),
         "published": published_beside(run, evaluations),

@@ -26,7 +26,7 @@ def score_tables(
 
     `link` gives the address of the items of a facet, "" where there is none.
     """
-    scores = list(evaluation.scores.order_by("pk"))
+    scores = sorted(evaluation.scores.all(), key=lambda score: score.pk)
     several = any(score.repeat is None for score in scores)
     chosen = [score for score in scores if (score.repeat is None) == several]
     by_dimension: dict[str, list[Score]] = {}

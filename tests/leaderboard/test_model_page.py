@@ -91,7 +91,7 @@ def test_the_difference_is_newer_less_older(family: dict[str, LanguageModel]) ->
     table = context("alder")["relatives_table"]
     found = {row.cells[0].text: row.cells for row in table.rows}
     values = {
-        score.evaluation.run.model_name: score.value
+        score.evaluation.run.model_name: score.value or 0.0
         for score in Score.objects.filter(
             evaluation__current=True, dimension="overall", metric="f1", variant="", repeat=1
         ).select_related("evaluation__run")
