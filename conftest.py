@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# before NumPy is loaded: the threads of several processes on few cores stand in each other's way
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 
