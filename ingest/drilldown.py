@@ -163,12 +163,17 @@ def along(document: bytes, pointer: str) -> list[bytes]:
 def _finite(value: Any) -> Any:
     """NaN and infinity as null; lone surrogates as escapes, which no encoder takes."""
     if isinstance(value, dict):
-        return {printable(key): _finite(each) for key, each in value.items()}
+        return {_whole(key): _finite(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_finite(each) for each in value]
     if isinstance(value, str):
-        return printable(value)
+        return _whole(value)
     return None if isinstance(value, float) and value - value != 0 else value
+
+
+def _whole(text: str) -> str:
+    """Lone surrogates as backslash escapes: no bytes can hold them."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _live_question(data: bytes, pointer: str) -> Part:

@@ -253,8 +253,8 @@ def test_questions_that_cannot_be_told_apart_cost_themselves(tree: Tree) -> None
 @pytest.mark.django_db
 def test_the_judge_belongs_to_the_evaluation(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    tree.json("Aster/run1_score.json", med_document())
-    tree.json("Boreal/run1_score.json", med_document())
+    for model in ("Aster", "Boreal"):
+        tree.json(f"{model}/run1_score.json", med_document({(1, 1): 4}))
     tree.text("clinboard.yaml", "runs: [{path: 'Aster/**', judge: Invented Judge 2}]\n")
     ingest(tree)
     told = {one.run.model_name: one.instruments for one in Evaluation.objects.select_related("run")}

@@ -208,8 +208,8 @@ def test_queries_do_not_grow(
         (first.get_absolute_url(), 2),
         (f"/freezes/{first.address}/diff/{second.address}/", 2),
         (f"/freezes/{first.address}/table.csv", 1),
-        (f"/boards/{EHR_BOARD}/figure.svg", 8),
-        (f"/boards/{EHR_BOARD}/figure.svg?kind=heat", 10),
+        (f"/boards/{EHR_BOARD}/figure.svg", 10),
+        (f"/boards/{EHR_BOARD}/figure.svg?kind=heat", 11),
         (f"/boards/{EHR_BOARD}/cite.bib", 1),
     ):
         with django_assert_max_num_queries(most):
@@ -318,7 +318,7 @@ def test_figures_by_page(loaded: Board, tmp_path: Path, client: Client) -> None:
     [
         ("kind=pie", "kind is 'pie'; one of dots"),
         ("width=9", "width is '9'"),
-        ("kind=heat&by=nothing", "by is 'nothing'; one of task_type"),
+        ("kind=heat&by=nothing", "by is 'nothing'; one of aggregate, task_type"),
         ("kind=lines", "Nothing on this board is measured by"),
         ("kind=scatter&with=nowhere", "with is 'nowhere', which is no board here"),
         (f"kind=scatter&with={LIVE_BOARD}", "which is no board here"),
