@@ -6,40 +6,23 @@ UTF-8, with or without a byte-order mark; blank lines are passed over. An item m
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import os
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
+from ingest.strict_rows import Pairs, Problem, RowsError, csv_rows, json_rows
+
 LARGEST = 64 << 20  # bytes of a file
-MOST_PROBLEMS = 20
 # As long as the tables hold them.
 LONGEST = {"item": 300, "dimension": 60, "facet": 500}
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
-Problem = tuple[int, str, str]  # line (0: the whole file), field ("": no field), message
 
-
-class LabelsError(ValueError):
-    """Everything that is wrong with a labels file, by line. `str()` gives one sentence a line, the first twenty."""
-
-    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
-        self.problems = sorted(problems, key=lambda problem: problem[0])
-        told = [_sentence(name, *problem) for problem in self.problems[:MOST_PROBLEMS]]
-        if more := len(self.problems) - len(told):
-            told.append(f"{name}: and {more} more")
-        super().__init__("\n".join(told))
-
-
-def _sentence(name: str, line: int, field: str, message: str) -> str:
-    place = f"{name} line {line}" if line else name
-    return f"{place}: {field} {message}" if field else f"{place}: {message}"
+class LabelsError(RowsError):
+    """Everything that is wrong with a labels file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +62,8 @@ def load(path: str | os.PathLike[str], benchmark: str | None = None) -> LabelsFi
         line = error.object[: error.start].count(b"\n") + 1
         raise LabelsError(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
     problems: list[Problem] = []
-    read = _json_lines if text.lstrip().startswith("{") else _csv
-    rows = [(line, row) for line, row in read(text, problems)]
+    read = json_rows if text.lstrip().startswith("{") else csv_rows
+    rows = [(line, row) for line, row in read(text, tuple(LONGEST), problems)]
     for line, row in rows:
         problems += [(line, field, fault) for field in LONGEST if (fault := _fault(field, row[field]))]
     if not rows and not problems:
@@ -92,62 +75,10 @@ def load(path: str | os.PathLike[str], benchmark: str | None = None) -> LabelsFi
     )
 
 
-def _csv(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
-    line = 1
-    try:
-        for row in reader:
-            if not "".join(row).strip() and len(row) < 2:
-                pass
-            elif header is None:
-                header = row
-                if sorted(header) != sorted(LONGEST):
-                    problems.append((line, "", f"the header is {short(','.join(row))}, expected item,dimension,facet"))
-                    return
-            elif len(row) != len(header):
-                problems.append((line, "", f"has {len(row)} fields, expected {len(header)}"))
-            else:
-                yield line, dict(zip(header, row, strict=True))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        problems.append((line, "", f"is not CSV: {error}"))
-
-
-def _json_lines(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, written in enumerate(text.split("\n"), 1):
-        if not written.strip():
-            continue
-        try:
-            pairs = json.loads(written, object_pairs_hook=_Pairs)
-        except (ValueError, RecursionError) as error:
-            message = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
-            problems.append((line, "", f"is not JSON: {message}"))
-            continue
-        if not isinstance(pairs, _Pairs):
-            problems.append((line, "", "is no JSON object"))
-            continue
-        keys = [key for key, _ in pairs]
-        faults = [
-            (line, key, "is not a known key; known keys are item, dimension, facet")
-            for key in keys
-            if key not in LONGEST
-        ]
-        faults += [(line, key, "is given twice") for key in LONGEST if keys.count(key) > 1]
-        faults += [(line, "", f"has no {key!r}") for key in LONGEST if key not in keys]
-        problems += faults
-        if not faults:
-            yield line, dict(pairs)
-
-
-class _Pairs(list):
-    """A JSON object as it is written, keys that are given twice too."""
-
-
 def _fault(field: str, value: Any) -> str:
     """What is wrong with a value, in words; empty: nothing."""
     if not isinstance(value, str):
-        return f"is {short(value) if not isinstance(value, _Pairs) else 'an object'}, expected text"
+        return f"is {short(value) if not isinstance(value, Pairs) else 'an object'}, expected text"
     if not 0 < len(value) <= LONGEST[field]:
         return f"is {short(value)}, expected text of 1 to {LONGEST[field]} characters"
     if bad := _NO_TEXT.search(value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,10 @@ import numpy as np
 from django.urls import reverse
 
 from evaluation import statistics
-from evaluation.models import Evaluation, Evaluator, SplitItem, Vector
+from evaluation.models import Evaluation, Evaluator, SplitItem
 from leaderboard.boards import board_subtitle
 from leaderboard.models import Board
-from leaderboard.retries import change
+from leaderboard.retries import change, headline_vectors
 from leaderboard.scores import metric_name, metric_unit
 from leaderboard.standings import Entry, standings
 from leaderboard.tables import Cell, Column, Group, Row, Table
@@ -78,7 +78,7 @@ def moves_page(board: Board, user: Person, query: Mapping[str, Any]) -> dict[str
     if first == then:
         return {**context, "alone": True}
     before, after = by_rules[first.evaluator.pk], by_rules[then.evaluator.pk]
-    vectors = _vectors([*before.values(), *after.values()])
+    vectors = headline_vectors([*before.values(), *after.values()])
     moved = _Moves(entries, before, after, vectors)
     context["table"] = moved.table(first, then)
     context["items_moved"] = int(np.count_nonzero(moved.models_moved))
@@ -92,17 +92,6 @@ def _pick(rules: list[Rules], wanted: str | None, default: int) -> Rules | None:
     if not wanted:
         return rules[default] if rules else None
     return next((one for one in rules if one.evaluator.fingerprint.startswith(wanted)), None)
-
-
-def _vectors(evaluations: Iterable[Evaluation]) -> dict[int, np.ndarray]:
-    """evaluation -> the vector of its headline over all repeats."""
-    headlines = {evaluation.pk: evaluation.evaluator.headline for evaluation in evaluations}
-    rows = Vector.objects.filter(evaluation__in=headlines, repeat=0, name__in=set(headlines.values()))
-    return {
-        pk: np.frombuffer(data, dtype="<f8")
-        for pk, name, data in rows.values_list("evaluation_id", "name", "data")
-        if name == headlines[pk]
-    }
 
 
 class _Moves:

@@ -101,7 +101,7 @@ def retries_table(source: Source) -> Table | None:
         return None
     pairs = [(run, _live_run(run, by_key.get(_key(run), []))) for run in found[:MOST]]
     evaluations = _evaluations(run for pair in pairs for run in pair if run is not None)
-    vectors = _headline_vectors(evaluations.values())
+    vectors = headline_vectors(evaluations.values())
     rows = tuple(_row(run, other, evaluations, vectors) for run, other in pairs)
     more = len(found) - MOST
     notes = (f"{more:,} older runs are not shown.",) if more > 0 else ()
@@ -124,7 +124,7 @@ def _evaluations(runs: Iterable[Run]) -> dict[int, Evaluation]:
     return {evaluation.run_id: evaluation for evaluation in found.select_related("evaluator")}
 
 
-def _headline_vectors(evaluations: Iterable[Evaluation]) -> dict[int, np.ndarray]:
+def headline_vectors(evaluations: Iterable[Evaluation]) -> dict[int, np.ndarray]:
     """evaluation -> the vector of its headline over all repeats."""
     headlines = {evaluation.pk: evaluation.evaluator.headline for evaluation in evaluations}
     rows = Vector.objects.filter(evaluation__in=headlines, repeat=0, name__in=set(headlines.values()))

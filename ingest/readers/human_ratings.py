@@ -6,41 +6,25 @@ byte-order mark; blank lines are passed over. `docs/human-ratings.md` says what 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
 import os
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
 from evaluation.protocols.human_ratings import HIGHEST, RATINGS, Rating
+from ingest.strict_rows import Problem, RowsError, csv_rows, json_rows
 
 KEYS = ("item", "rater", *RATINGS)
 LARGEST = 64 << 20  # bytes of a file
-MOST_PROBLEMS = 20
 # As long as the tables hold them.
 LONGEST = {"item": 300, "rater": 100}
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
-Problem = tuple[int, str, str]  # line (0: the whole file), field ("": no field), message
 
-
-class RatingsError(ValueError):
-    """Everything that is wrong with a ratings file, by line. `str()` gives one sentence a line, the first twenty."""
-
-    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
-        self.problems = sorted(problems, key=lambda problem: problem[0])
-        told = [
-            f"{name}{f' line {line}' if line else ''}: {f'{field} ' if field else ''}{message}"
-            for line, field, message in self.problems[:MOST_PROBLEMS]
-        ]
-        if more := len(self.problems) - len(told):
-            told.append(f"{name}: and {more} more")
-        super().__init__("\n".join(told))
+class RatingsError(RowsError):
+    """Everything that is wrong with a ratings file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +61,8 @@ def load(path: str | os.PathLike[str]) -> RatingsFile:
         line = error.object[: error.start].count(b"\n") + 1
         raise RatingsError(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
     problems: list[Problem] = []
-    read = _json_lines if text.lstrip().startswith("{") else _csv
-    lines = [rated for line, row in read(text, problems) if (rated := _rated(line, row, problems))]
+    read = json_rows if text.lstrip().startswith("{") else csv_rows
+    lines = [rated for line, row in read(text, KEYS, problems) if (rated := _rated(line, row, problems))]
     first: dict[tuple[str, str], int] = {}
     for rated in lines:
         if (line := first.setdefault((rated.item, rated.rater), rated.line)) != rated.line:
@@ -88,54 +72,6 @@ def load(path: str | os.PathLike[str]) -> RatingsFile:
     if problems:
         raise RatingsError(name, problems)
     return RatingsFile(name, hashlib.sha256(data).hexdigest(), tuple(lines))
-
-
-def _csv(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
-    line = 1
-    try:
-        for row in reader:
-            if not "".join(row).strip() and len(row) < 2:
-                pass
-            elif header is None:
-                header = row
-                if sorted(header) != sorted(KEYS):
-                    problems.append((line, "", f"the header is {short(','.join(row))}, expected {','.join(KEYS)}"))
-                    return
-            elif len(row) != len(header):
-                problems.append((line, "", f"has {len(row)} fields, expected {len(header)}"))
-            else:
-                yield line, dict(zip(header, row, strict=True))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        problems.append((line, "", f"is not CSV: {error}"))
-
-
-def _json_lines(text: str, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, written in enumerate(text.split("\n"), 1):
-        if not written.strip():
-            continue
-        try:
-            pairs = json.loads(written, object_pairs_hook=_Pairs)
-        except (ValueError, RecursionError) as error:
-            message = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be read"
-            problems.append((line, "", f"is not JSON: {message}"))
-            continue
-        if not isinstance(pairs, _Pairs):
-            problems.append((line, "", "is no JSON object"))
-            continue
-        keys = [key for key, _ in pairs]
-        faults = [(line, key, f"is not a known key; known are {', '.join(KEYS)}") for key in keys if key not in KEYS]
-        faults += [(line, key, "is given twice") for key in KEYS if keys.count(key) > 1]
-        faults += [(line, "", f"has no {key!r}") for key in KEYS if key not in keys]
-        problems += faults
-        if not faults:
-            yield line, dict(pairs)
-
-
-class _Pairs(list):
-    """A JSON object as it is written, keys that are given twice too."""
 
 
 def _rated(line: int, row: dict[str, Any], problems: list[Problem]) -> RatedLine | None:

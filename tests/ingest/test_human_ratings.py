@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.models import Benchmark, HumanRating, Run
-from ingest.readers.human_ratings import KEYS, MOST_PROBLEMS, RatingsError, load
+from ingest.readers.human_ratings import KEYS, RatingsError, load
+from ingest.strict_rows import MOST_PROBLEMS
 from tests.conftest import ROLES, People
 from tests.ingest.trees import Tree, ingest, med_document, small_tree
 

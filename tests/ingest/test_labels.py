@@ -19,7 +19,8 @@ from evaluation.models import Evaluation, Facet, Item, Labelling, Run, Split
 from evaluation.protocols.aggregate import facet_groups
 from evaluation.protocols.base import ItemSpec
 from ingest import labels as module
-from ingest.labels import LONGEST, MOST_PROBLEMS, LabelsError, LabelsFile, load
+from ingest.labels import LONGEST, LabelsError, LabelsFile, load
+from ingest.strict_rows import MOST_PROBLEMS
 from tests.ingest.trees import (
     Row,
     Tree,

@@ -12,6 +12,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from leaderboard.data.commands import add_person, person
 from leaderboard.exports import EXPORTS
 from leaderboard.recipes.build import Built, build
 from leaderboard.recipes.outputs import PUBLIC, as_file, as_macros, as_methods, check
@@ -42,11 +43,7 @@ class Command(BaseCommand):
         parser.add_argument("--out", type=Path, metavar="FILE", help="where to write (default: standard output)")
         parser.add_argument("--document", action="store_true", help="LaTeX: a whole document instead of a float")
         parser.add_argument("--bom", action="store_true", help="CSV: a byte-order mark first, for spreadsheets")
-        who = parser.add_mutually_exclusive_group()
-        who.add_argument(
-            "--as", dest="person", metavar="USER", help="what this person may see, not only what is public"
-        )
-        who.add_argument("--all", action="store_true", help="everything, private runs too")
+        add_person(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -64,14 +61,9 @@ class Command(BaseCommand):
         self._write(content, options)
 
     def _person(self, options: dict[str, Any]) -> tuple[User | AnonymousUser, str]:
-        if options["all"]:
-            return User(is_active=True, is_staff=True), "staff"
-        if options["person"] is None:
-            return AnonymousUser(), PUBLIC
-        user = User.objects.filter(username=options["person"], is_active=True).first()
-        if user is None:
-            raise CommandError(f"--as {options['person']!r}: no active person has that name")
-        return user, f"the person {user.get_username()}"
+        user = person(options)
+        seen = "staff" if options["all"] else f"the person {user.get_username()}" if options["person"] else PUBLIC
+        return user, seen
 
     def _content(self, built: Built, seen: str, options: dict[str, Any]) -> bytes:
         base = settings.ADDRESS

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from leaderboard.data.commands import add_person, person
 from leaderboard.figures import FORMS, KINDS, WIDTHS, FigureError
-from leaderboard.management.eyes import add_eyes, eyes
 from leaderboard.models import Board
 from leaderboard.pictures import picture
 
@@ -25,13 +25,13 @@ class Command(BaseCommand):
         parser.add_argument("--by", default="", metavar="DIMENSION", help="heat, lines: the dimension of the facets")
         parser.add_argument("--with", dest="other", default="", metavar="BOARD", help="scatter: the other board")
         parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=f"ends in {', '.join(FORMS)}")
-        add_eyes(parser)
+        add_person(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["out"]
         asked = {"kind": options["kind"], "width": options["width"], "by": options["by"], "with": options["other"]}
         try:
-            user = eyes(options)
+            user = person(options)
             board = Board.objects.visible_to(user).with_benchmark().filter(slug=options["board"]).first()
             if board is None:
                 raise CommandError(f"{options['board']}: is no board that may be seen so")

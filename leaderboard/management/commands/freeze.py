@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from leaderboard.data.commands import add_person, person
 from leaderboard.freeze_pages import address
 from leaderboard.freezing import NothingToFreeze, freeze
-from leaderboard.management.eyes import add_eyes, eyes
 from leaderboard.models import Board
 
 
@@ -21,11 +21,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("board", metavar="BOARD", help="the slug of a board, as in its address")
-        add_eyes(parser)
+        add_person(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            user = eyes(options)
+            user = person(options)
             board = Board.objects.visible_to(user).with_benchmark().filter(slug=options["board"]).first()
             if board is None:
                 raise CommandError(f"{options['board']}: is no board that may be seen so")
