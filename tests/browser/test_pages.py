@@ -166,6 +166,7 @@ def test_a_visitor_gets_from_home_to_the_bytes_of_a_run_without_javascript(
     page.goto("/")
     page.locator(f"a[href='{SAMPLE_BOARD}']").click()
     page.locator("main a[href^='/runs/']").first.click()
+    page.wait_for_url("**/runs/*/", wait_until="load")
     assert "sha256" in page.locator("main").inner_text()
     assert troubles == []
 
@@ -210,6 +211,7 @@ def test_whether_agentic_beats_oneshot_and_by_how_much(open_page: Open) -> None:
     page = open_page(javascript=False)
     first_link(page, SAMPLE_BOARD, "/runs/")
     page.locator("main a[href*='/compare/']", has_text=re.compile("one-?shot", re.I)).first.click()
+    page.wait_for_load_state("load")
     text = page.locator("main").inner_text()
     assert "Who is right where" in text and "95 %" in text
 
@@ -229,5 +231,6 @@ def test_which_models_a_hospital_could_choose_from(open_page: Open) -> None:
     shares.nth(0).fill("70")
     shares.nth(1).fill("30")
     page.get_by_role("button", name="Compute").click()
+    page.wait_for_load_state("load")
     text = page.locator("main").inner_text()
     assert "not worse than the best" in text.lower() and "of 100 cases" in text
