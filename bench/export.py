@@ -43,6 +43,7 @@ def fill(runs: int, rows: int) -> None:
         Run,
     )
     from evaluation.protocols.base import ItemSpec
+    from ingest.load import RESPONSE_COLUMNS
     from leaderboard.receivers import ensure_board
 
     call_command("migrate", verbosity=0)
@@ -75,20 +76,7 @@ def fill(runs: int, rows: int) -> None:
             evaluation = Evaluation.objects.create(run=run, evaluator=evaluator, gold_fingerprint=split.fingerprint)
             insert_rows(
                 Response,
-                (
-                    "run_id",
-                    "ordinal",
-                    "item_id",
-                    "item_key",
-                    "repeat",
-                    "file_id",
-                    "line",
-                    "offset",
-                    "length",
-                    "pointer",
-                    "status",
-                    "recovered",
-                ),
+                RESPONSE_COLUMNS,
                 ((run.pk, n, ids[n], "", 1, file.pk, n + 1, n * 2000, 1999, "", 2, False) for n in range(rows)),
             )
             insert_rows(

@@ -6,16 +6,14 @@ UTF-8, with or without a byte-order mark; blank lines are passed over. An item m
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any
 
-from ingest.strict_rows import Pairs, Problem, RowsError, csv_rows, json_rows
+from ingest.strict_rows import Pairs, Problem, RowsError, read_text, rows_of
 
-LARGEST = 64 << 20  # bytes of a file
 # As long as the tables hold them.
 LONGEST = {"item": 300, "dimension": 60, "facet": 500}
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -47,32 +45,16 @@ class LabelsFile:
 
 def load(path: str | os.PathLike[str], benchmark: str | None = None) -> LabelsFile:
     """Read and check a file. Raises LabelsError with every problem found, also when it cannot be read at all."""
-    name = os.path.basename(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        raise LabelsError(name, [(0, "", f"cannot be read: {reason}")]) from error
-    if len(data) > LARGEST:
-        raise LabelsError(name, [(0, "", f"is larger than {LARGEST >> 20} MB")])
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise LabelsError(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
+    name, sha256, text = read_text(path, LabelsError)
     problems: list[Problem] = []
-    read = json_rows if text.lstrip().startswith("{") else csv_rows
-    rows = [(line, row) for line, row in read(text, tuple(LONGEST), problems)]
+    rows = [(line, row) for line, row in rows_of(text, tuple(LONGEST), problems)]
     for line, row in rows:
         problems += [(line, field, fault) for field in LONGEST if (fault := _fault(field, row[field]))]
     if not rows and not problems:
         problems.append((0, "", "holds no labels; expected CSV with the header item,dimension,facet, or JSON Lines"))
     if problems:
         raise LabelsError(name, problems)
-    return LabelsFile(
-        name, hashlib.sha256(data).hexdigest(), benchmark, tuple(Label(line, **row) for line, row in rows)
-    )
+    return LabelsFile(name, sha256, benchmark, tuple(Label(line, **row) for line, row in rows))
 
 
 def _fault(field: str, value: Any) -> str:

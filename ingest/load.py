@@ -41,6 +41,20 @@ from ingest.summaries import Comparison
 _LONGEST_PREDICTION = 2_000
 _figures = attrgetter(*(field.name for field in fields(Aggregate)))
 T = TypeVar("T")
+RESPONSE_COLUMNS = (
+    "run_id",
+    "ordinal",
+    "item_id",
+    "item_key",
+    "repeat",
+    "file_id",
+    "line",
+    "offset",
+    "length",
+    "pointer",
+    "status",
+    "recovered",
+)
 
 
 def run_key(
@@ -117,20 +131,7 @@ def load_run(
         )
     insert_rows(
         Response,
-        (
-            "run_id",
-            "ordinal",
-            "item_id",
-            "item_key",
-            "repeat",
-            "file_id",
-            "line",
-            "offset",
-            "length",
-            "pointer",
-            "status",
-            "recovered",
-        ),
+        RESPONSE_COLUMNS,
         _response_rows(run.pk, contents, items.ids, [file.pk for file in files]),
     )
     for evaluator, result in results:

@@ -7,12 +7,15 @@ Lines have objects of the same keys.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from reprlib import repr as short
 from typing import Any
 
+LARGEST = 64 << 20  # bytes of a file
 MOST_PROBLEMS = 20
 
 Problem = tuple[int, str, str]  # line (0: the whole file), field ("": no field), message
@@ -32,6 +35,31 @@ class RowsError(ValueError):
 def _sentence(name: str, line: int, field: str, message: str) -> str:
     place = f"{name} line {line}" if line else name
     return f"{place}: {field} {message}" if field else f"{place}: {message}"
+
+
+def read_text(path: str | os.PathLike[str], wrong: type[RowsError]) -> tuple[str, str, str]:
+    """(name, sha256, text) of a file. Raises `wrong` where it cannot be read, is larger than LARGEST or no UTF-8."""
+    name = os.path.basename(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong(name, [(0, "", f"cannot be read: {reason}")]) from error
+    if len(data) > LARGEST:
+        raise wrong(name, [(0, "", f"is larger than {LARGEST >> 20} MB")])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise wrong(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
+    return name, hashlib.sha256(data).hexdigest(), text
+
+
+def rows_of(text: str, keys: Sequence[str], problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, row) of each line that can be read, of JSON Lines where the text begins with an object, else of CSV."""
+    read = json_rows if text.lstrip().startswith("{") else csv_rows
+    return read(text, keys, problems)
 
 
 class Pairs(list):

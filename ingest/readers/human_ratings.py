@@ -6,7 +6,6 @@ byte-order mark; blank lines are passed over. `docs/human-ratings.md` says what 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from reprlib import repr as short
 from typing import Any
 
 from evaluation.protocols.human_ratings import HIGHEST, RATINGS, Rating
-from ingest.strict_rows import Problem, RowsError, csv_rows, json_rows
+from ingest.strict_rows import Problem, RowsError, read_text, rows_of
 
 KEYS = ("item", "rater", *RATINGS)
-LARGEST = 64 << 20  # bytes of a file
 # As long as the tables hold them.
 LONGEST = {"item": 300, "rater": 100}
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -46,23 +44,9 @@ class RatingsFile:
 
 def load(path: str | os.PathLike[str]) -> RatingsFile:
     """Read and check a file. Raises RatingsError with every problem found, also when it cannot be read at all."""
-    name = os.path.basename(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RatingsError(name, [(0, "", f"cannot be read: {reason}")]) from error
-    if len(data) > LARGEST:
-        raise RatingsError(name, [(0, "", f"is larger than {LARGEST >> 20} MB")])
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise RatingsError(name, [(line, "", f"is not UTF-8: byte 0x{error.object[error.start]:02x}")]) from error
+    name, sha256, text = read_text(path, RatingsError)
     problems: list[Problem] = []
-    read = json_rows if text.lstrip().startswith("{") else csv_rows
-    lines = [rated for line, row in read(text, KEYS, problems) if (rated := _rated(line, row, problems))]
+    lines = [rated for line, row in rows_of(text, KEYS, problems) if (rated := _rated(line, row, problems))]
     first: dict[tuple[str, str], int] = {}
     for rated in lines:
         if (line := first.setdefault((rated.item, rated.rater), rated.line)) != rated.line:
@@ -71,7 +55,7 @@ def load(path: str | os.PathLike[str]) -> RatingsFile:
         problems.append((0, "", f"holds no ratings; expected CSV with the header {','.join(KEYS)}, or JSON Lines"))
     if problems:
         raise RatingsError(name, problems)
-    return RatingsFile(name, hashlib.sha256(data).hexdigest(), tuple(lines))
+    return RatingsFile(name, sha256, tuple(lines))
 
 
 def _rated(line: int, row: dict[str, Any], problems: list[Problem]) -> RatedLine | None:

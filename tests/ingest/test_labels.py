@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evaluation.models import Evaluation, Facet, Item, Labelling, Run, Split
 from evaluation.protocols.aggregate import facet_groups
 from evaluation.protocols.base import ItemSpec
-from ingest import labels as module
+from ingest import strict_rows
 from ingest.labels import LONGEST, LabelsError, LabelsFile, load
 from ingest.strict_rows import MOST_PROBLEMS
 from tests.ingest.trees import (
@@ -193,7 +193,7 @@ def test_every_problem_is_named_with_file_line_field_and_value_the_first_twenty_
 def test_a_file_that_cannot_be_read_or_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LabelsError, match=r"absent\.csv: cannot be read: No such file"):
         load(tmp_path / "absent.csv")
-    monkeypatch.setattr(module, "LARGEST", 8 << 20)
+    monkeypatch.setattr(strict_rows, "LARGEST", 8 << 20)
     with open(tmp_path / "large.csv", "wb") as file:
         file.truncate((8 << 20) + 1)
     with pytest.raises(LabelsError, match=r"large\.csv: is larger than 8 MB"):
