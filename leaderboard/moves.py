@@ -15,7 +15,7 @@ from leaderboard.boards import board_subtitle
 from leaderboard.models import Board
 from leaderboard.retries import change, headline_vectors
 from leaderboard.scores import metric_name, metric_unit
-from leaderboard.standings import Entry, standings
+from leaderboard.standings import Entry, standings, units_of
 from leaderboard.tables import Cell, Column, Group, Row, Table
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def moves_page(board: Board, user: Person, query: Mapping[str, Any]) -> dict[str
         return {**context, "alone": True}
     before, after = by_rules[first.evaluator.pk], by_rules[then.evaluator.pk]
     vectors = headline_vectors([*before.values(), *after.values()])
-    moved = _Moves(entries, before, after, vectors)
+    missing = standing.shown.by_item.get(standing.headline.metric)
+    moved = _Moves(entries, before, after, vectors, units_of(standing.shown, board.split), missing)
     context["table"] = moved.table(first, then)
     context["items_moved"] = int(np.count_nonzero(moved.models_moved))
     context["items"] = None
@@ -97,8 +98,9 @@ def _pick(rules: list[Rules], wanted: str | None, default: int) -> Rules | None:
 class _Moves:
     """Two evaluations of every run of the entries, side by side.
 
-    A value is the mean over the items, a missing item 0, then over the runs. An entry without both evaluations of all its
-    runs against the same gold stands apart, with the reason.
+    A value is the mean over what the headline counts, as the board's, then over the runs: `units` are the places of that in
+    the vectors, `missing` is what stands in for a missing item (None: it is left out). An entry without both evaluations of
+    all its runs against the same gold stands apart, with the reason.
     """
 
     def __init__(
@@ -107,6 +109,8 @@ class _Moves:
         before: dict[int, Evaluation],
         after: dict[int, Evaluation],
         vectors: dict[int, np.ndarray],
+        units: np.ndarray,
+        missing: float | None,
     ) -> None:
         self.rows: list[tuple[Entry, float, float, int, int]] = []
         self.apart: list[tuple[Entry, str]] = []
@@ -118,10 +122,11 @@ class _Moves:
                 self.apart.append((entry, why))
                 continue
             sides = [[vectors[one.pk] for one in side if one is not None] for side in zip(*pairs, strict=True)]
-            old, new = (np.nan_to_num(np.array(side)) for side in sides)
-            found = [change(one, other) for one, other in zip(old, new, strict=True)]
-            self.models_moved += (old != new).any(axis=0)
-            means = [statistics.mean([statistics.mean(row) for row in side]) for side in (old, new)]
+            old, new = (np.array(side) for side in sides)
+            self.models_moved += ((old != new) & ~(np.isnan(old) & np.isnan(new))).any(axis=0)
+            old, new = (np.where(np.isnan(side), missing, side) if missing is not None else side for side in (old, new))
+            found = [change(one[units], other[units]) for one, other in zip(old, new, strict=True)]
+            means = [statistics.mean([_mean(row[units]) for row in side]) for side in (old, new)]
             better, worse = sum(one.better for one in found), sum(one.worse for one in found)
             self.rows.append((entry, means[0], means[1], better, worse))
 
@@ -153,8 +158,13 @@ class _Moves:
             Column("rank_after", "Rank, second", "rank"),
             *scores,
             moved,
-            Column("better", "Items up", "count", help="Items whose value rises; over several runs all are counted."),
-            Column("worse", "Items down", "count"),
+            Column(
+                "better",
+                "Up",
+                "count",
+                help="Of what the figure counts, those whose value rises, in all runs together.",
+            ),
+            Column("worse", "Down", "count"),
         )
         rows = []
         for (entry, old, new, better, worse), was, now in zip(self.rows, *ranks, strict=True):
@@ -164,7 +174,7 @@ class _Moves:
                 Cell(str(now), value=now, sub="" if was == now else f"was {was}"),
                 scores[0].cell(old),
                 scores[1].cell(new),
-                moved.cell(new - old),
+                moved.cell(new - old, text=f"{'+' if new > old else ''}{moved.format(new - old)}"),
                 Cell(f"{better:,}", value=better),
                 Cell(f"{worse:,}", value=worse),
             )
@@ -175,9 +185,15 @@ class _Moves:
             for entry, why in self.apart
         ]
         changed = sum(was != now for was, now in zip(*ranks, strict=True))
-        note = f"{changed} of {len(self.rows)} entries change their rank among these. Values are means over items, missing 0."
+        note = f"{changed} of {len(self.rows)} entries change their rank among these. Values are the board's headline."
         groups = (Group("both", ""), Group("apart", "Not set side by side"))
         return Table("moves", "Two evaluators", "", columns, tuple(row for _, row in rows), groups, notes=(note,))
+
+
+def _mean(values: np.ndarray) -> float:
+    """Over what is not missing; 0 where all is."""
+    present = values[~np.isnan(values)]
+    return statistics.mean(present) if len(present) else 0.0
 
 
 def _why_not(one: Evaluation | None, other: Evaluation | None, vectors: dict[int, np.ndarray]) -> str:

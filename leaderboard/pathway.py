@@ -60,7 +60,8 @@ def pathway(found: Breakdown, chosen: str = "") -> Pathway | None:
     shown = [number for number in order if found.cells[number]][:LINES]
     if len(facets) < 2 or not shown:
         return None
-    top = top_of([v.value for cells in found.cells for v in cells.values()], found.unit)
+    whiskers_too = [v.high or 0.0 for v in found.cells[shown[0]].values()]
+    top = top_of([v.value for cells in found.cells for v in cells.values()] + whiskers_too, found.unit)
     floor = HEIGHT - BOTTOM
 
     def x(place: int) -> float:

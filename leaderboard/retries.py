@@ -12,7 +12,7 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Evaluation, Run, Vector
 from ingest.models import Source
 from leaderboard.scores import metric_name
-from leaderboard.standings import shown
+from leaderboard.standings import shown, units_of
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
 
 MOST = 50
@@ -150,8 +150,9 @@ def _row(run: Run, other: Run | None, evaluations: dict[int, Evaluation], vector
     why = _not_comparable(first, then, vectors)
     if first is None or then is None or why:
         return Row(run.key, (*cells, *[Cell(note=why)] * (len(COLUMNS) - 3)), "pair")
-    found = change(vectors[first.pk], vectors[then.pk])
     metric = then.evaluator.headline
+    units = units_of(shown(BENCHMARKS[release.benchmark.slug], metric), run.split)
+    found = change(vectors[first.pk][units], vectors[then.pk][units])
     if found.right_before is not None and found.right_now is not None:
         before, now = (_count(number, "right") for number in (found.right_before, found.right_now))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -64,7 +65,9 @@ def metric_unit(metric: str) -> tuple[str, int | None]:
 
 
 def metric_name(metric: str) -> str:
-    return {"f1": "F1", "score_share": "Share of judgements"}.get(metric, metric.replace("_", " ").capitalize())
+    """In words: `unified_f1` is "Unified F1"."""
+    words = {"score_share": "Share of judgements"}.get(metric, metric.replace("_", " ").capitalize())
+    return re.sub(r"\bf1\b", "F1", words, flags=re.I)
 
 
 VARIANTS = {

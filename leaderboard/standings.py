@@ -16,7 +16,7 @@ from django.db.models import Count, Max, QuerySet
 
 from evaluation import statistics
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
-from evaluation.models import Evaluation, Facet, LanguageModel, Run, Score, SplitItem, Vector
+from evaluation.models import Evaluation, Facet, LanguageModel, Run, Score, Split, SplitItem, Vector
 from evaluation.protocols.base import Outcome
 from leaderboard.models import Board, ReportedScore
 
@@ -442,9 +442,8 @@ def _compute(standing: Standing, entries: Sequence[Entry]) -> tuple[list[Bounds]
     vectors = vectors_of(
         [evaluation for entry in entries for evaluation in entry.evaluations], standing.headline.metric
     )
-    clusters, firsts = clusters_of(split.pk, split.fingerprint, split.gold_missing)
-    kept = firsts if standing.shown.of_cases else np.arange(len(clusters))
-    clusters = clusters[kept]
+    kept = units_of(standing.shown, split)
+    clusters = clusters_of(split.pk, split.fingerprint, split.gold_missing)[0][kept]
     # what is missing counts 0, as in the headline; several runs are averaged item by item
     values = [
         np.mean([np.nan_to_num(vectors[evaluation.pk], nan=0.0)[kept] for evaluation in entry.evaluations], axis=0)
@@ -460,6 +459,12 @@ def _compute(standing: Standing, entries: Sequence[Entry]) -> tuple[list[Bounds]
     matrix, sizes = statistics.cluster_sums(np.array(values), clusters)
     headlines = [None if entry.why_unranked else _headline(entry, standing.shown) for entry in entries]
     return bounds, statistics.rank_intervals(headlines, matrix, sizes, seed=split.fingerprint)
+
+
+def units_of(what: Shown, split: Split) -> np.ndarray:
+    """Places in the headline's vector of what it counts: one item of each case where it is over cases, else every item."""
+    clusters, firsts = clusters_of(split.pk, split.fingerprint, split.gold_missing)
+    return firsts if what.of_cases else np.arange(len(clusters))
 
 
 @lru_cache(16)

@@ -9,9 +9,11 @@ import pytest
 from django.test import Client
 
 from evaluation.models import Evaluation
+from leaderboard.boards import view_board
 from leaderboard.models import Board
 from leaderboard.moves import moves_page
 from tests.conftest import People
+from tests.ingest.trees import Tree, live_case, live_results
 from tests.leaderboard.worlds import EHR_BOARD, ehr_tree, load, older_rules
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +37,7 @@ def test_values_ranks_and_items_that_move(tmp_path: Path, people: People) -> Non
     older_rules(birch, q00=0.0, q19=1.0)
     found = context(people)
     assert rows(found) == {
-        "alder": ["2", "1", "40.0", "50.0", "10.0", "2", "0"],
+        "alder": ["2", "1", "40.0", "50.0", "+10.0", "2", "0"],
         "birch": ["1", "2", "45.0", "45.0", "0.0", "1", "1"],
     }
     assert "2 of 2 entries change their rank" in found["table"].notes[0]
@@ -47,7 +49,7 @@ def test_the_order_of_the_two_can_be_chosen(tmp_path: Path, people: People) -> N
     (alder,) = load(ehr_tree(tmp_path, {"alder": 10}))
     older_rules(alder, q00=0.0)
     now = alder.evaluations.get(current=True).evaluator.fingerprint[:16]
-    assert rows(context(people))["alder"][2:5] == ["45.0", "50.0", "5.0"]
+    assert rows(context(people))["alder"][2:5] == ["45.0", "50.0", "+5.0"]
     assert rows(context(people, a=now, b="0" * 16))["alder"][2:5] == ["50.0", "45.0", "-5.0"]
     assert moves_page(Board.objects.with_benchmark().get(), people.anonymous, {"a": "ffff"}) is None
 
@@ -71,6 +73,19 @@ def test_one_evaluator_alone_is_said_so(tmp_path: Path, client: Client) -> None:
     assert "were scored by one evaluator only" in client.get(PAGE).content.decode()
     assert client.get(f"{PAGE}?a=ffff").status_code == 404
     assert PAGE in client.get(f"/boards/{EHR_BOARD}/").content.decode()
+
+
+def test_a_figure_over_cases_is_that_of_the_board(tmp_path: Path, people: People) -> None:
+    """Cases of three, one and one question, the second wrong: two of three, whatever the number of questions."""
+    tree = Tree(tmp_path)
+    tree.lines("dataset.jsonl", [live_case("PMC0", "ABC"), live_case("PMC1", "A"), live_case("PMC2", "B")])
+    tree.json("a.json", live_results("alder", {"PMC0": "ABC", "PMC1": "B", "PMC2": "B"}))
+    load(tree)
+    document = rows(context(people))["alder"]
+    by_board = view_board(Board.objects.with_benchmark().get(), people.anonymous)
+    assert by_board is not None
+    place = [column.key for column in by_board.table.columns].index("score")
+    assert document[3] == by_board.table.rows[0].cells[place].text == "66.7"
 
 
 def test_the_page_costs_few_queries(tmp_path: Path, client: Client, django_assert_max_num_queries: Any) -> None:
