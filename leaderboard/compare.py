@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, Item, LanguageModel, Run
-from leaderboard.boards import BoardView, small
+from leaderboard.boards import INVENTED, BoardView, small
 from leaderboard.facetnames import full
 from leaderboard.facets import in_order
 from leaderboard.headtohead import BOTH, CELLS, FIRST, NEITHER, SECOND, Contender, HeadToHead, Part, Refused, compare
@@ -148,6 +148,7 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
     by, common = query.get("by", ""), query.get("items") == "common"
     evaluator = next((one for one in spec.evaluators if one.name == by or not by), None)
     context |= {"a": a, "b": b, "spec": spec, "title": f"{a.name} against {b.name}", "common": common}
+    context["invented"] = a.run.split.release.name == INVENTED
     if evaluator is None:
         return context | {"problem": f"{spec.name} has no evaluator of that name."}
     figures = _metrics(spec, evaluator.headline)

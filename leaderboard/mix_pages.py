@@ -224,7 +224,10 @@ def mix_address(standing: Standing, margins: Margins, mix: Mix, margin: float) -
 def mix_of(standing: Standing, given: Mapping[str, str]) -> tuple[Margins, MixBoard]:
     margins = dimensions_for(standing)
     margin, errors = margin_of(given)
-    return margins, mix_board(standing, margins, from_address(given, margins), margin, errors)
+    mix = from_address(given, margins)
+    if "margin" in given and not (mix.is_given or mix.errors):
+        errors = [*errors, "No share is given: at least one field needs a number above 0."]
+    return margins, mix_board(standing, margins, mix, margin, errors)
 
 
 def asked_for(standing: Standing, margins: Margins, mix: Mix, given: Mapping[str, str]) -> list[str]:

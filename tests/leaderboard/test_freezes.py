@@ -209,7 +209,7 @@ def test_queries_do_not_grow(
         (f"/freezes/{first.address}/diff/{second.address}/", 2),
         (f"/freezes/{first.address}/table.csv", 1),
         (f"/boards/{EHR_BOARD}/figure.svg", 10),
-        (f"/boards/{EHR_BOARD}/figure.svg?kind=heat", 11),
+        (f"/boards/{EHR_BOARD}/figure.svg?kind=heat", 14),
         (f"/boards/{EHR_BOARD}/cite.bib", 1),
     ):
         with django_assert_max_num_queries(most):

@@ -97,6 +97,7 @@ def test_dimensions_that_part_the_cases_and_bad_shares(tmp_path: Path, client: C
     assert "This mix cannot be made from the board&#x27;s cases: a facet with a share has no item left." in text
     for bad, words in (("-1", "is no number of 0 or more"), ("nan", "is no number"), ("1e400", "is no number")):
         assert words in client.get(f"{MIX}?rarity.{facet_key('rare')}={bad}").content.decode()
+    assert "No share is given" in client.get(f"{MIX}?rarity.other=&margin=5").content.decode()
     assert "no facet of the board has a share above 0" in client.get(shares(neoplasms=0)).content.decode()
     assert client.get(f"{clash}&format=csv").status_code == 404
 
