@@ -130,16 +130,17 @@ def view_board(board: Board, user: Person, wish: Wish = NO_WISH) -> BoardView | 
     """
     key = version(board, user), wish
     with _views_lock:
-        if key in _views and wish.problems == ():
+        if key in _views and not wish.problems:
             _views.move_to_end(key)
             return _views[key]
     view = _view_board(board, user, wish)
     if view is not None:
         view = replace(view, version=hashlib.sha256(repr((key[0], wish.pairs)).encode()).hexdigest())
-    with _views_lock:
-        _views[key] = view
-        while len(_views) > MOST_VIEWS:
-            _views.popitem(last=False)
+    if not wish.problems:  # which are no part of the key
+        with _views_lock:
+            _views[key] = view
+            while len(_views) > MOST_VIEWS:
+                _views.popitem(last=False)
     return view
 
 
@@ -436,7 +437,7 @@ def _coverage_note(entry: Entry) -> str:
 
 def _repeats_cell(entry: Entry) -> Cell:
     if len(entry.spread) < 2:
-        return Cell("1", value=1)
+        return Cell("1", value=1) if entry.spread else Cell("–", note="nothing to take a mean of")
     _, sd, count = mean_sd(entry.spread)
     return Cell(f"{count} ± {format_value(sd, '%', 2)}", value=sd, n=count)
 

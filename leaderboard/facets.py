@@ -12,7 +12,7 @@ import numpy as np
 from django.core.cache import cache
 
 from evaluation import statistics
-from evaluation.models import Facet, Item, Split, SplitItem
+from evaluation.models import Facet, Item, Split, SplitItem, Vector
 from evaluation.protocols.base import Outcome
 from leaderboard.standings import Entry, Figure, Standing, Value, clusters_of, vectors_of
 
@@ -76,6 +76,7 @@ def restrict(standing: Standing, facets: Sequence[Pair]) -> str:
             entry.figures.pop(figure, None)
             if value is not None:
                 entry.figures[figure] = value
+    _spread(standing, cases if what.of_cases else of_items)
     word = standing.spec.item_word
     over = f"{len(of_items):,} of {len(chosen):,} {word}s"
     if what.of_cases:
@@ -92,7 +93,7 @@ def _whole_cases(chosen: np.ndarray, firsts: np.ndarray, clusters: np.ndarray) -
 
 def _cover(entry: Entry, outcomes: Sequence[np.ndarray]) -> None:
     """Coverage over the chosen items; of several runs the least complete one speaks for all."""
-    entry.done_only, entry.spread = None, entry.spread if len(entry.spread) < 2 else []
+    entry.done_only = None
     if not outcomes:
         return
     heard = [int((~np.isin(one, (Outcome.MISSING, Outcome.ERROR))).sum()) for one in outcomes]
@@ -100,6 +101,24 @@ def _cover(entry: Entry, outcomes: Sequence[np.ndarray]) -> None:
     entry.expected, entry.heard = len(least), min(heard)
     entry.present = int(np.count_nonzero(least != Outcome.MISSING))
     entry.answered = int(np.isin(least, (Outcome.RIGHT, Outcome.WRONG)).sum())
+
+
+def _spread(standing: Standing, kept: np.ndarray) -> None:
+    """The headline of each repeat over the kept items; empty where there is nothing to take a mean of. One query."""
+    metric = standing.headline.metric
+    missing = standing.shown.by_item.get(metric)
+    runs = [evaluation.pk for entry in standing.entries for evaluation in entry.evaluations]
+    by_run: dict[int, dict[int, np.ndarray]] = {}
+    rows = Vector.objects.filter(evaluation__in=runs, name=metric).order_by("repeat")
+    for pk, repeat, data in rows.values_list("evaluation_id", "repeat", "data"):
+        by_run.setdefault(pk, {})[repeat] = np.frombuffer(data, dtype="<f8")[kept]
+    for entry in standing.entries:
+        entry.spread = []
+        for evaluation in entry.evaluations:
+            found = by_run.get(evaluation.pk, {})
+            for values in [found[repeat] for repeat in found if repeat] or list(found.values()):
+                own = values[~np.isnan(values)] if missing is None else np.nan_to_num(values, nan=missing)
+                entry.spread += [statistics.mean(own)] if len(own) else []
 
 
 def _means(standing: Standing, figure: Figure, kept: np.ndarray, clusters: np.ndarray) -> list[Value | None]:

@@ -203,6 +203,19 @@ def test_an_unknown_facet_is_told_and_passed_over(tasks: None) -> None:
     assert column(board, "score") == ["70.0", "45.0"]
 
 
+def test_repeats_and_their_spread_are_those_of_the_facet(tmp_path: Path, db: None) -> None:
+    """Three runs over three rare cases and a common one, of which the rare ones give 1, 2 and 3 of 3 right."""
+    tree = Tree(tmp_path)
+    tree.lines("dataset.jsonl", [live_case(f"PMC{n}", "A", Rarity="rare" if n < 3 else "common") for n in range(4)])
+    for run in (1, 2, 3):
+        letters = {f"PMC{n}": "A" if n < run else "B" for n in range(4)}
+        tree.json(f"a_run{run}.json", live_results("alder", letters))
+    load(tree)
+    board = view("facet=rarity:rare", LIVE_BOARD)
+    assert column(board, "score") == ["66.7"]
+    assert column(board, "repeats") == ["3 ± 33.33"]
+
+
 def test_a_case_counts_where_all_of_its_questions_are_chosen(tmp_path: Path, db: None) -> None:
     tree = Tree(tmp_path)
     tree.lines("dataset.jsonl", [live_case(f"PMC{n}", "AB", Rarity="rare" if n < 2 else "common") for n in range(5)])
@@ -213,6 +226,11 @@ def test_a_case_counts_where_all_of_its_questions_are_chosen(tmp_path: Path, db:
     assert "over 4 of 10 questions and the 2 cases that lie wholly among them" in rare.chosen[0]
     second = view("facet=position:Q2", LIVE_BOARD)
     assert (column(second, "score"), column(second, "figure-2")) == (["–"], ["80.0"])
+
+
+def test_what_was_passed_over_once_is_not_told_again(three: None) -> None:
+    assert len(view("released=soon").chosen) == 1
+    assert view("").chosen == ()
 
 
 # --- order and columns ------------------------------------------------------------------------------------------------
