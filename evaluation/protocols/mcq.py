@@ -43,7 +43,6 @@ def _plain_signs() -> dict[int, str]:
 
 
 _SIGNS = _plain_signs()
-_FLAGS = re.I | re.M
 _KEYS = {rule: (re.compile(text), *reach) for rule, (text, reach) in words.KEYS.items()}
 _TAGS = re.compile(rf"(?P<close>{words.REASONING_CLOSES})|{words.REASONING_OPENS}", re.I)
 _OPTION = re.compile(rf"(?:{words.WRAP}{words.FILL}){{0,4}}{words.WRAP}{words.ALONE}([A-Za-z]){words.ENDS}", re.I)
@@ -66,20 +65,20 @@ _LISTED = re.compile(
 _BOX = re.compile(r"\\?f?boxed\s{0,3}\{|\\fbox\{|\\boxed\s{1,3}(?=[A-Za-z]\b)", re.I)
 _BOX_WORDS = re.compile(r"\s*(?:(?:the )?(?:final |correct )?(?:answer|option|choice|letter)|答案|选项)[\s:]*", re.I)
 _GLUED = re.compile(rf"{words.WRAP}([A-Z]{{2,6}}){words.CLOSE}\s*\Z")
-_JSON, _HEADED = re.compile(words.JSON, re.I), re.compile(words.HEADED, _FLAGS)
-_STATED, _CONCLUDED = re.compile(words.STATED, _FLAGS), re.compile(words.CONCLUDED, _FLAGS)
+_JSON = re.compile(words.JSON, re.I)
+_STATED, _HEADED, _CONCLUDED = (re.compile(text, re.M) for text in (words.STATED, words.HEADED, words.CONCLUDED))
 _FIRST = rf"{words.ALONE}(?-i:([A-Z])){words.ENDS}{words.CLOSE}(?:\s?\([^()\n]{{1,60}}\))?"
 _FIRST_OUTRIGHT = re.compile(rf"{_FIRST}(?:{words.CORRECT_NOUN})(?! only (?:in|if|when|for))", re.I)
 _FIRST_CONCLUDED = re.compile(rf"{_FIRST}(?:{words.CORRECT})(?! only (?:in|if|when|for))", re.I)
 _BARE_LINE = re.compile(
     rf"^{words.LINE_WRAP}(?:(?:option|choice|letter|answer|opción|opção|antwort|réponse|选项)\s{{0,2}})?{words.LINE_WRAP}([A-Za-z])"
     rf"{words.CLOSE}[.,;:!。)]{{0,2}}{words.CLOSE}[^\S\n]{{0,9}}$",
-    _FLAGS,
+    re.I | re.M,
 )
 _LINE = re.compile(
     rf"^{words.LINE_WRAP}(?:(?:option|choice|选项)\s{{0,2}})?{words.ALONE}([A-Za-z]){words.ENDS}{words.CLOSE}"
     rf"(?:[.):、]|\s[-–—]\s|,?\s(?:because|since|as|weil|denn|car|porque)\s)",
-    _FLAGS,
+    re.I | re.M,
 )
 _LINE_REJECTED = re.compile(
     r"\b(?:incorrect|wrong|not|false|unlikely|excluded|falsch|nicht|faux|incorrecta?|errada)\b|错|不|误|✗|❌|✘", re.I
@@ -87,7 +86,8 @@ _LINE_REJECTED = re.compile(
 _MARKED = re.compile(
     r"\*\*\s?[(\[]?(?P<bold>[A-Z])(?=[)\].:]{0,2}(?:\*\*|\s[^*\n]{1,200}\*\*))|[(\[](?P<bracket>[A-Z])[)\]]"
 )
-_REFUSED = re.compile(words.REFUSED, re.I)
+_REFUSED = re.compile(words.REFUSED)
+_IN_LOWER_CASE = (_STATED, _HEADED, _CONCLUDED, _REFUSED)
 _ROMAN = re.compile(r"^\W{0,6}II\b", re.M)
 
 
@@ -160,14 +160,14 @@ class _Reader:
             self._boxes,
             lambda since: self._led("json", _JSON, "json", since),
             lambda since: self._led("phrase", _STATED, "stated", since),
-            lambda since: self._led("headed", _HEADED, "stated", since, strict=True),
+            lambda since: self._led("headed", _HEADED, "headed", since, strict=True),
             lambda since: self._letter_first(_FIRST_OUTRIGHT, since),
         )
 
     def concluded(self) -> Extraction | None:
         self.start = max(self.start, len(self.text) - CONCLUSION)
         return self._last(
-            lambda since: self._led("conclusion", _CONCLUDED, "", since, strict=True),
+            lambda since: self._led("conclusion", _CONCLUDED, "conclusion", since, strict=True),
             lambda since: self._letter_first(_FIRST_CONCLUDED, since),
         )
 
@@ -180,11 +180,9 @@ class _Reader:
         return last.taken if last else None
 
     def _found(self, pattern: re.Pattern[str], keys: str, since: int) -> Iterator[re.Match[str]]:
-        """The matches from the last to the first."""
-        if not keys:
-            yield from reversed(list(pattern.finditer(self.text, since)))
-            return
+        """The matches from the last to the first, sought around the key signs alone."""
         key, before, after = _KEYS[keys]
+        text = self.lower if pattern in _IN_LOWER_CASE else self.text
         windows: list[list[int]] = []
         for match in key.finditer(self.lower, since):
             low, high = max(since, match.start() - before), match.end() + after
@@ -193,7 +191,7 @@ class _Reader:
             else:
                 windows.append([low, high])
         for low, high in reversed(windows):
-            yield from reversed(list(pattern.finditer(self.text, low, high)))
+            yield from reversed(list(pattern.finditer(text, low, high)))
 
     def _boxes(self, since: int) -> Iterator[_Said]:
         for box in self._found(_BOX, "boxed", since):
@@ -296,7 +294,7 @@ class _Reader:
         lines = [match.span(1) for match in _BARE_LINE.finditer(self.text, self.start)]
         if lines and self._is_answer_line(lines):
             return self._take("line", lines[-1])
-        if _REFUSED.search(self.text, self.start):
+        if any(self._found(_REFUSED, "refused", self.start)):
             return Extraction(None, "refused", None)
         if span := self._leading_line():
             return self._take("leading", span)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from evaluation.protocols import mcq, mcq_words
 from evaluation.protocols.mcq import LETTERS, Extraction, extract
 from tests.evaluation.mcq_table import TABLE
 
@@ -138,6 +141,36 @@ def test_reasoning_changes_nothing(thought: str, letter: str) -> None:
     inner = thought.replace("<think>", "").replace("</think>", "")
     assert extract(f"<think>{inner}</think>The answer is {letter}.").letter == letter
     assert extract(f"The answer is {letter}.<think>{inner}").rule == "unclosed_reasoning"
+
+
+SENTENCES = [text for text, _ in TABLE] + [
+    "I am not sure. ",
+    "It is a common mistake to treat first. ",
+    "This is consistent with vitamin D deficiency. ",
+    "So the next step is a biopsy; options A and E are less specific.\n",
+    "ICH KANN DAS NICHT SAGEN. ",
+    "None of the above: the ANSWER IS e. ",
+]
+
+
+def everywhere(reader: mcq._Reader, pattern: re.Pattern[str], keys: str, since: int) -> Iterator[re.Match[str]]:
+    """`_Reader._found` without the key signs: the whole text, in any case."""
+    return reversed(list(re.compile(pattern.pattern, re.I | re.M).finditer(reader.text, since)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(SENTENCES) | texts, max_size=4).map("".join))
+def test_key_signs_leave_nothing_out(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mcq._Reader, "_found", everywhere)
+        expected = extract(text)
+    assert extract(text) == expected
+
+
+@pytest.mark.parametrize("words", [mcq_words.STATED, mcq_words.HEADED, mcq_words.CONCLUDED, mcq_words.REFUSED])
+def test_words_for_lower_case_are_in_lower_case(words: str) -> None:
+    said = re.sub(r"\\[A-Z]|\[\^?[^\]]*\]", "", words)
+    assert said == said.lower()
 
 
 UNITS = [" ", "\n", "A", "a.", "A x\n", "\\boxed{", "answer ", "if the answer is B ", "**", "<", "<think>", "</think>"]
