@@ -3,7 +3,8 @@
     python -m bench.pages [--runs 200] [--cases 1407] [--repeat 7]
 
 Invented runs of LiveClin's size, written straight into the tables of a scratch SQLite file (or DATABASE_URL). For each page:
-queries and milliseconds cold (empty caches) and warm, bytes, and warm as a multiple of the empty view, all interleaved.
+milliseconds and queries with empty caches, of a person signed in, of a visitor (for whom pages are kept whole) with the
+rate as a share of the empty view's, and the bytes that are sent, all interleaved.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import argparse
 import os
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
+from urllib.parse import urlencode
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -107,6 +110,7 @@ def main() -> None:
 
         django.setup()
         from django.conf import settings
+        from django.contrib.auth import get_user_model
         from django.core.cache import cache
         from django.core.management import call_command
         from django.db import connection
@@ -116,14 +120,14 @@ def main() -> None:
         from django.urls import path
 
         from config import urls
-        from evaluation.models import Run
+        from leaderboard.compare import entry_side
         from leaderboard.facetnames import facet_key
 
         settings.ALLOWED_HOSTS = ["testserver"]
         call_command("migrate", verbosity=0)
         fill(options.runs, options.cases)
         urls.urlpatterns.append(path("bench-empty/", lambda request: HttpResponse("")))
-        base = f"/boards/{BOARD}"
+        base, side = f"/boards/{BOARD}", partial(entry_side, BOARD)
         chapter, rare = facet_key("Chapter 2: Invented"), facet_key("rare")
         pages = {
             "empty view": "/bench-empty/",
@@ -134,35 +138,40 @@ def main() -> None:
             "by rarity, contrast": f"{base}/by/rarity/",
             "one facet": f"{base}/by/icd_chapter/{chapter}/",
             "against the median": f"{base}/by/icd_chapter/?model=bench-7",
+            "head to head": f"/compare/?{urlencode({'a': side('bench-7'), 'b': side('bench-8')})}",
             "my case mix": f"{base}/mix/?rarity.{rare}=40&rarity.{facet_key('unrare')}=60",
         }
-        client = Client()
+        visitor = Client(headers={"accept-encoding": "gzip"})
+        person = Client(headers={"accept-encoding": "gzip"})
+        person.force_login(get_user_model().objects.create_user("bench"))
         cold, queries, size = {}, {}, {}
         for name, address in pages.items():
             cache.clear()
-            with CaptureQueriesContext(
-                connection,
-            ) as told:
+            with CaptureQueriesContext(connection) as told:
                 start = time.perf_counter()
-                response = client.get(address)
+                response = person.get(address)
                 cold[name] = time.perf_counter() - start
             assert response.status_code == 200, address
             queries[name], size[name] = len(told), len(response.content)
-        warm: dict[str, list[float]] = {name: [] for name in pages}
-        for address in pages.values():
-            client.get(address)
-        for _ in range(options.repeat):
-            for name, address in pages.items():
-                start = time.perf_counter()
-                client.get(address)
-                warm[name].append(time.perf_counter() - start)
-        empty = median(warm["empty view"])
-        print(f"{Run.objects.count()} runs x {options.cases} cases; {'page':<2}")
+        timed = {(who, name): [] for who in (visitor, person) for name in pages}
+        warm = dict.fromkeys(pages, 0)
+        for _ in range(options.repeat + 1):
+            for (who, name), spent in timed.items():
+                with CaptureQueriesContext(connection) as told:
+                    start = time.perf_counter()
+                    who.get(pages[name])
+                    spent.append(time.perf_counter() - start)
+                warm[name] = len(told) if who is person else warm[name]
+        least = {key: median(spent[1:]) for key, spent in timed.items()}
+        print(
+            f"{options.runs} runs x {options.cases} cases; milliseconds and queries, visitors' share of an empty view's rate"
+        )
+        print(f"{'page':<22} {'cold':>12} {'signed in':>12} {'visitor':>14} {'sent':>9}")
         for name in pages:
-            least = median(warm[name])
+            seen = least[visitor, name]
             print(
-                f"{name:<22} cold {1000 * cold[name]:8.0f} ms, {queries[name]:2} queries; warm {1000 * least:6.1f} ms, "
-                f"{least / empty:5.1f} x empty; {size[name] / 1000:7.1f} kB"
+                f"{name:<22} {1000 * cold[name]:7.0f} / {queries[name]:2} {1000 * least[person, name]:7.1f} / {warm[name]:2} "
+                f"{1000 * seen:7.2f} / {least[visitor, 'empty view'] / seen:.2f} {size[name] / 1000:6.1f} kB"
             )
 
 

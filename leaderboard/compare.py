@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -20,10 +21,11 @@ from leaderboard.facetnames import full
 from leaderboard.facets import in_order
 from leaderboard.headtohead import BOTH, CELLS, FIRST, NEITHER, SECOND, Contender, HeadToHead, Part, Refused, compare
 from leaderboard.itemsets import case_address, item_address, item_set, shows_items
+from leaderboard.kept import VERSION
 from leaderboard.models import Board
 from leaderboard.runitems import Answered, answers_of
 from leaderboard.scores import metric_name
-from leaderboard.standings import Figure, shown, standings
+from leaderboard.standings import Entry, Figure, entries_of, shown
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, format_value
 
 if TYPE_CHECKING:
@@ -70,16 +72,31 @@ def compare_address(first: str, second: str, **more: str) -> str:
     return f"{reverse('compare')}?{urlencode({'a': first, 'b': second, **{k: v for k, v in more.items() if v}})}"
 
 
-def find_side(asked: str, user: Person) -> Side | None:
-    """What a side of an address means to a person; None where they may not see it or it does not exist."""
-    if not asked or "\0" in asked:
-        return None
-    head, _, rest = asked.partition("/")
-    if not rest or (rest.isascii() and rest.isdecimal() and len(rest) < 6):
-        runs = Run.objects.visible_to(user).select_related("split__release__benchmark", "model")
-        if run := runs.filter(key=head).first():
-            return _run_side(asked, run, int(rest or 0))
-    return _entry(asked, head, rest, user)
+def find_sides(asked: Mapping[str, str], user: Person) -> dict[str, Side | None]:
+    """What the sides of an address mean to a person; None where they may not see one or it does not exist.
+
+    At most two queries, and one a board. A board of which they see nothing has no entry for them.
+    """
+    parts = {name: text.partition("/") for name, text in asked.items() if text and "\0" not in text}
+    repeats = {name: rest or "0" for name, (_, _, rest) in parts.items() if _is_repeat(rest)}
+    seen = Run.objects.visible_to(user).select_related("split__release__benchmark", "model")
+    runs = {run.key: run for run in seen.filter(key__in={parts[name][0] for name in repeats})}
+    found: dict[str, Side | None] = dict.fromkeys(asked)
+    for name, repeat in repeats.items():
+        if run := runs.get(parts[name][0]):
+            found[name] = _run_side(asked[name], run, int(repeat))
+    left = {name: (head, rest) for name, (head, _, rest) in parts.items() if head not in runs}
+    models = {rest.partition("/")[0] for _, rest in left.values()}
+    for board in Board.objects.with_benchmark().filter(slug__in={head for head, _ in left.values()}):
+        entries = entries_of(board, user, models)
+        for name, (head, rest) in left.items():
+            if head == board.slug:
+                found[name] = _entry_side(asked[name], board, rest, entries)
+    return found
+
+
+def _is_repeat(rest: str) -> bool:
+    return not rest or (rest.isascii() and rest.isdecimal() and len(rest) < 6)
 
 
 def _run_side(asked: str, run: Run, repeat: int) -> Side | None:
@@ -94,12 +111,9 @@ def _run_side(asked: str, run: Run, repeat: int) -> Side | None:
     return Side(asked, run.model.name, _joined(about), run.get_absolute_url(), (run,), number)
 
 
-def _entry(asked: str, slug: str, rest: str, user: Person) -> Side | None:
-    board = Board.objects.visible_to(user).with_benchmark().filter(slug=slug).first()
-    if board is None:
-        return None
+def _entry_side(asked: str, board: Board, rest: str, entries: Iterable[Entry]) -> Side | None:
     model, _, snapshot = rest.partition("/")
-    for entry in standings([board], user)[0].entries:
+    for entry in entries:
         if (entry.model.slug, entry.snapshot) == (model, snapshot):
             for run in entry.runs:
                 run.split = board.split
@@ -134,7 +148,7 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
     `problem` says why nothing is compared; `missing` that a side is not there.
     """
     asked = {name: query.get(name, "") for name in ("a", "b")}
-    sides = {name: find_side(text, user) for name, text in asked.items()}
+    sides = find_sides(asked, user)
     context: dict[str, Any] = {
         "asked": asked,
         "title": "Head to head",
@@ -180,7 +194,9 @@ def compare_page(user: Person, query: Mapping[str, str]) -> dict[str, Any]:
         "figure": figure,
         "unit": unit,
         "squares": _squares(found, a, b, here, query.get("cell", ""), visible),
-        "tables": _tables(found, figure, a, b, unit, spec),
+        # made only where the page has not kept them
+        "tables": partial(_tables, found, figure, a, b, unit, spec),
+        "tables_state": (found.key, a.name, b.name, figure.label, VERSION),
         "visible": visible,
         "left_out": left_out and found.whole.n < len(item_set(a.run.split)),
         "offer": f"?{_query(here, items='common')}" if any(found.missing) and not common else "",

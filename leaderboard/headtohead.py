@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.core.cache import cache
@@ -77,6 +77,7 @@ class HeadToHead:
     graded: bool
     missing: tuple[int, int]
     clustered: bool
+    key: str = ""  # equal where all of this is
 
 
 # --- what may be compared ---------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ def compare(first: Contender, second: Contender, metric: str, *, of_cases: bool,
     key = "head-to-head:" + hashlib.sha256(json.dumps(content).encode()).hexdigest()
     found = cache.get(key)
     if found is None:
-        found = _compare(first, second, metric, of_cases, common)
+        found = replace(_compare(first, second, metric, of_cases, common), key=key)
         cache.set(key, found, timeout=None)
     return found
 

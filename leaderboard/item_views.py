@@ -12,7 +12,7 @@ from evaluation.querysets import item_gate
 from leaderboard.itempages import case_figure, case_page, item_page
 from leaderboard.responses import find_response, response_page
 from leaderboard.runitems import run_items_page
-from leaderboard.views import find_run, page
+from leaderboard.views import find_run, page_of_files
 
 
 def _items(view):
@@ -23,7 +23,7 @@ def _items(view):
         response["X-Robots-Tag"] = "noindex, nofollow, noarchive, nosnippet"
         return response
 
-    return page(marked)
+    return page_of_files(marked)
 
 
 def _run(request: HttpRequest, key: str) -> Run:

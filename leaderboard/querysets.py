@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.lookups import IsNull
 
 from evaluation.models import Run
 from evaluation.querysets import sees_everything
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 ADDRESS_LENGTH = 16  # hexadecimal digits of the hash in a freeze's address
 
 
+def _same(name: str) -> Q:
+    """A part of the key equals the outer one's; SQL's NULL equals nothing, not even itself."""
+    return Q(**{name: OuterRef(name)}) | Q(**{name: None}) & Q(IsNull(OuterRef(name), True))
+
+
 class BoardQuerySet(models.QuerySet):
     def visible_to(self, user: Person) -> BoardQuerySet:
         """Boards on which `user` sees something: a scored live run of the board's key, or reported figures."""
@@ -27,25 +33,12 @@ class BoardQuerySet(models.QuerySet):
         runs = (
             Run.objects.visible_to(user)
             .live()
-            .filter(split=OuterRef("split"), mode=OuterRef("mode"), evaluations__current=True)
+            .filter(_same("shots"), _same("conversation_kept"), split=OuterRef("split"), mode=OuterRef("mode"))
+            .filter(evaluations__current=True)
         )
         reported = ReportedScore.objects.filter(split=OuterRef("split"), mode=OuterRef("mode"), on_board=True)
         # reported figures open the board on which nothing is stated, never one that only a hidden run has opened
-        seen = Q(shots=None, conversation_kept=None) & Q(Exists(reported))
-        # SQL's NULL equals nothing, not even itself, so each unknown part of the key is asked for by itself
-        for shots_known in (True, False):
-            for kept_known in (True, False):
-                key = Q(shots__isnull=not shots_known, conversation_kept__isnull=not kept_known)
-                same = runs.filter(
-                    **({"shots": OuterRef("shots")} if shots_known else {"shots": None}),
-                    **(
-                        {"conversation_kept": OuterRef("conversation_kept")}
-                        if kept_known
-                        else {"conversation_kept": None}
-                    ),
-                )
-                seen |= key & Q(Exists(same))
-        return self.filter(seen)
+        return self.filter(Q(Exists(runs)) | Q(shots=None, conversation_kept=None) & Q(Exists(reported)))
 
     def with_benchmark(self) -> BoardQuerySet:
         return self.select_related("split__release__benchmark")

@@ -241,6 +241,15 @@ def standings(boards: Sequence[Board], user: Person) -> list[Standing]:
     return out
 
 
+def entries_of(board: Board, user: Person, models: Iterable[str]) -> list[Entry]:
+    """The entries of these models (slugs) on a board as `user` sees them, without figures and ranks; one query."""
+    evaluations = _evaluations([board], user).filter(
+        run__shots=board.shots, run__conversation_kept=board.conversation_kept, run__model__slug__in=set(models)
+    )
+    found = evaluations.select_related("run__model", "evaluator").defer("run__counts")
+    return _entries(board, BENCHMARKS[board.benchmark.slug], found)
+
+
 def _evaluations(boards: Sequence[Board], user: Person) -> QuerySet[Evaluation]:
     """What `user` may see of the current evaluations of live runs, by the evaluators that boards show."""
     evaluators = {spec.evaluator.name for spec in BENCHMARKS.values() if spec.evaluator}

@@ -30,14 +30,24 @@ from leaderboard.models import Board
 from leaderboard.moves import moves_page
 from leaderboard.pictures import figure_choices
 from leaderboard.runs import run_page
+from leaderboard.whole import keep_whole, packed
 from leaderboard.wishes import Wish
 
 PER_PAGE = 100
 
 
-def page(view):
-    """A page that may be asked for again cheaply: 304 while it has not changed, never kept for another person."""
+def _asked_again(view):
     return require_safe(vary_on_cookie(cache_control(private=True, no_cache=True)(conditional_page(view))))
+
+
+def page(view):
+    """A page of what stands in the database: 304 while it has not changed, kept whole for visitors, never for a person."""
+    return _asked_again(keep_whole(packed(view)))
+
+
+def page_of_files(view):
+    """A page of what stands in files, which change while the database does not: made anew each time."""
+    return _asked_again(packed(view))
 
 
 @page
@@ -62,9 +72,9 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @page
 def board(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(Board.objects.visible_to(request.user).with_benchmark(), slug=slug)
+    found = get_object_or_404(Board.objects.with_benchmark(), slug=slug)
     view = view_board(found, request.user, Wish.read(request.GET))
-    if view is None:
+    if view is None:  # nothing on it that this person may see
         raise Http404
     asked = view.choice.wish.address() if view.choice and view.choice.wish else ""
     context = {

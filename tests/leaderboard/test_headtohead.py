@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evaluation.models import Benchmark, Evaluation, LanguageModel, Run
 from evaluation.statistics import resample_counts
-from leaderboard.compare import compare_page, find_side, pairs_of, pairs_of_model
+from leaderboard.compare import compare_page, find_sides, pairs_of, pairs_of_model
 from leaderboard.evaluators import Tally
 from leaderboard.headtohead import parts_of
 from tests.conftest import People
@@ -184,7 +184,7 @@ def test_other_benchmarks_gold_rules_and_the_same_run_are_refused(
 def test_any_side_is_found_or_not(side: str) -> None:
     from django.contrib.auth.models import AnonymousUser
 
-    assert find_side(side, AnonymousUser()) is None
+    assert find_sides({"a": side}, AnonymousUser()) == {"a": None}
 
 
 @pytest.mark.parametrize("query", ["", "?a=", "?a=x&b=y", "?a=%00&b=%00", "?a=a/b/c/d&b=/&cell=z&page=x&metric=%F0"])
@@ -249,4 +249,4 @@ def test_evaluators_are_chosen_for_both(people: People, tmp_path: Path) -> None:
     found = page(people, a=alder.key, b=birch.key, by="clinboard-mcq-1")
     assert found["evaluator"] == "clinboard-mcq-1" and found["found"].whole.counts == Tally(0, 8, 0, 0)
     assert Benchmark.objects.get(slug="liveclin").item_access == "nobody" and not found["visible"]
-    assert LIVE_BOARD in find_side(f"{LIVE_BOARD}/alder", people["anonymous"]).href  # type: ignore[union-attr]
+    assert LIVE_BOARD in find_sides({"a": f"{LIVE_BOARD}/alder"}, people["anonymous"])["a"].href  # type: ignore[union-attr]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.staticfiles.finders import find
 from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
@@ -68,6 +71,17 @@ def test_pages_bring_no_code_of_their_own(client: Client, tmp_path: Path) -> Non
         assert "unsafe-inline" not in answer["Content-Security-Policy"]
         assert " style=" not in text and "<style" not in text and " onclick=" not in text
         assert "<script>" not in text and "//" not in text.replace("http://www.w3.org", "").replace("<!doctype", "")
+
+
+@pytest.mark.parametrize("path", ["/", f"/boards/{EHR_BOARD}/"])
+def test_a_first_page_with_all_it_loads_is_under_100_kb(tmp_path: Path, path: str) -> None:
+    load(ehr_tree(tmp_path, {f"model-{number}": number % 20 for number in range(40)}))
+    answer = Client(headers={"accept-encoding": "gzip"}).get(path)
+    text = gzip.decompress(answer.content).decode()
+    loaded = set(re.findall(r'(?:src|href)="/static/([^"]+)"', text))
+    assert {"clinboard.css", "theme.js"} <= loaded
+    files = [Path(find(name)) for name in loaded]
+    assert len(answer.content) + sum(len(gzip.compress(file.read_bytes())) for file in files) < 100_000
 
 
 @pytest.mark.parametrize("path", ["/", f"/boards/{EHR_BOARD}/", "/models/", f"/api/v1/boards/{EHR_BOARD}"])
