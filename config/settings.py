@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import environ
-from csp.constants import NONCE, NONE, SELF
+from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -121,8 +121,8 @@ WHITENOISE_USE_FINDERS = not _MANIFEST
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
-        "script-src": [SELF, NONCE],
-        "style-src": [SELF, NONCE],
+        "script-src": [SELF],
+        "style-src": [SELF],
         "img-src": [SELF, "data:"],
         "frame-ancestors": [NONE],
         "base-uri": [SELF],

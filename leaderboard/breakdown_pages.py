@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from leaderboard.boards import INVENTED, board_subtitle, small
 from leaderboard.breakdowns import FEW, Breakdown, break_down, breakdown_table, dimension_label, measured
+from leaderboard.charts import charts
 from leaderboard.contrasts import against_median, contrast, pair_of
 from leaderboard.exports import EXPORTS
 from leaderboard.facetboards import FacetBoard, facet_board, facet_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from evaluation.querysets import Person
 
 CHOICES = ("metric", "view", "sort", "model", "one", "other")
-VIEWS = ("", "table")
+VIEW_NAMES = {"": "Heat map", "table": "Table with intervals", "chart": "Interactive charts"}
 Given = Mapping[str, str]
 
 
@@ -63,7 +64,7 @@ def breakdown_of(board: Board, dimension: str, chosen: Given, user: Person) -> B
     """None where there is nothing at this address."""
     standing = standing_of(board, user)
     found = break_down(standing, dimension, chosen.get("metric", "")) if standing else None
-    known = chosen.get("view", "") in VIEWS
+    known = chosen.get("view", "") in VIEW_NAMES
     keys = {facet_key(facet) for facet in found.facets} if found else set()
     sort = chosen.get("sort", "").removeprefix("-")
     one_model = not chosen.get("model") or (found and chosen["model"] in found.of)
@@ -91,22 +92,20 @@ def breakdown_page(found: Breakdown, chosen: Given) -> dict[str, Any] | None:
         return address(by_href(board, found.dimension, key), only)
 
     along = found.dimension in found.spec.pathway
-    as_table = chosen.get("view") == "table"
+    view = chosen.get("view", "")
     return {
         **_frame(found, chosen, path),
         "breakdown": found,
         "sentence": in_words(found),
-        "heat": None if as_table else heat_map(found, chosen.get("sort", ""), link, own),
-        "table": breakdown_table(found, chosen.get("sort", "")) if as_table else None,
-        "views": [
-            ("Heat map", address(path, chosen, view=""), not as_table),
-            ("Table with intervals", address(path, chosen, view="table"), as_table),
-        ],
+        "heat": None if view else heat_map(found, chosen.get("sort", ""), link, own),
+        "table": breakdown_table(found, chosen.get("sort", "")) if view else None,
+        "charts": charts(found, chosen.get("sort", "")) if view == "chart" else [],
+        "views": [(label, address(path, chosen, view=name), name == view) for name, label in VIEW_NAMES.items()],
         "notes": breakdown_table(found).notes,
         "unsorted": address(path, chosen, sort="") if chosen.get("sort") else "",
         "few": FEW,
         "steps": range(STEPS + 1),
-        "lines": pathway(found, chosen.get("model", "")) if along else None,
+        "lines": pathway(found, chosen.get("model", "")) if along and view != "chart" else None,
         "against": against_median(found, chosen_entry) if chosen_entry else None,
         "contrast": contrast(found, *pair) if pair else None,
         "pair": [facet_key(facet) for facet in pair] if pair else [facet_key(facet) for facet in found.facets[:2]],

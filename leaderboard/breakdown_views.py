@@ -60,6 +60,7 @@ def shown(
         "content": mark_safe(content),  # noqa: S308 - made by the template above, which escapes
         "crumbs": above,
         "title": f"{crumbs[-1][0]} · {board.benchmark.name} {board_subtitle(board)}",
+        "charts": chosen.get("view") == "chart",
     }
     return render(request, "leaderboard/part.html", where)
 

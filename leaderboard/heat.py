@@ -67,15 +67,18 @@ def step_of(value: float, top: float) -> int:
     return min(STEPS, max(0, round(value / top * STEPS)))
 
 
+def largest(found: Breakdown) -> list[str]:
+    """The facets in their order; of more than WIDE those with the largest n."""
+    kept = set(sorted(found.facets, key=lambda facet: -found.n[facet])[:WIDE])
+    return [facet for facet in found.facets if facet in kept]
+
+
 def heat_map(found: Breakdown, sort: str, link: Callable[..., str], own: Callable[[str], str]) -> Heat:
     """The board's entries by the facets, in the order of the board or of one facet.
 
     `link` makes the address of the page with a changed choice, `own` that of a facet's own board from its key.
     """
-    shown = found.facets
-    if len(shown) > WIDE:
-        largest = set(sorted(shown, key=lambda facet: -found.n[facet])[:WIDE])
-        shown = [facet for facet in shown if facet in largest]
+    shown = largest(found)
     top = top_of([value.value for cells in found.cells for value in cells.values()], found.unit)
     column = found.column
     places = 0 if found.unit == "%" else None

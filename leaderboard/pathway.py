@@ -49,13 +49,18 @@ class Pathway(NamedTuple):
     others: int
 
 
+def along(found: Breakdown) -> list[str]:
+    """The facets that follow each other in time."""
+    steps = found.spec.facet_order.get(found.dimension)
+    return [facet for facet in found.facets if (facet in steps if steps else facet not in NO_FACET)]
+
+
 def pathway(found: Breakdown, chosen: str = "") -> Pathway | None:
     """Lines of the first entries of the board, that of `chosen` (an entry's key) before them, and the board's median.
 
     None with fewer than two places or no entry. A line is broken where a figure is missing. Only the first line has whiskers.
     """
-    steps = found.spec.facet_order.get(found.dimension)
-    facets = [facet for facet in found.facets if (facet in steps if steps else facet not in NO_FACET)]
+    facets = along(found)
     order = sorted(range(len(found.entries)), key=lambda number: found.entries[number].key != chosen)
     shown = [number for number in order if found.cells[number]][:LINES]
     if len(facets) < 2 or not shown:

@@ -41,6 +41,7 @@ WAYS: dict[str, Callable[[Page], object]] = {
     "board of judged answers": lambda page: page.goto("/boards/llmeval-med-sample-full-chat/"),
     "board of a facet": lambda page: page.goto(f"{CASES}?facet=rarity:rare&sort=score&down=1&q=a"),
     "breakdown": lambda page: page.goto(f"{CASES}by/icd_chapter/"),
+    "interactive charts": lambda page: page.goto(f"{CASES}by/position/?view=chart"),
     "pathway": lambda page: page.goto(f"{CASES}by/position/"),
     "board of one facet": lambda page: first_link(page, f"{CASES}by/rarity/", f"{CASES}by/rarity/"),
     "case mix": lambda page: page.goto(f"{CASES}mix/"),
@@ -157,6 +158,29 @@ def test_the_theme_is_changed_by_keyboard_and_kept(width: int, open_page: Open, 
     page.goto("/models/")
     assert page.evaluate("document.documentElement.dataset.bsTheme") == "dark"
     assert troubles == []
+
+
+def test_charts_are_drawn_in_the_colours_of_the_theme_and_offer_no_upload(open_page: Open, troubles: list[str]) -> None:
+    page = open_page()
+    page.goto(f"{CASES}by/position/?view=chart")
+    page.locator(".chart .heatmaplayer image, .chart .heatmaplayer text").first.wait_for()
+    assert page.locator(".chart .scatterlayer .trace").count() >= 2
+    buttons = page.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title)")
+    assert buttons and not re.search("cloud|share|edit|plotly", " ".join(map(str, buttons)), re.I)
+    ink = "getComputedStyle(document.querySelector('.chart .ytick text')).fill"
+    before = page.evaluate(ink)
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="Theme").click()
+    page.wait_for_function(f"{ink} !== {before!r}")
+    assert page.evaluate("document.documentElement.dataset.bsTheme") == "dark"
+    assert troubles == []
+
+
+def test_without_javascript_a_charts_page_has_its_table(open_page: Open) -> None:
+    page = open_page(javascript=False)
+    page.goto(f"{CASES}by/position/?view=chart")
+    assert "need JavaScript" in page.locator("main").inner_text()
+    assert page.locator("table.data").count() >= 1
 
 
 def test_a_visitor_gets_from_home_to_the_bytes_of_a_run_without_javascript(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -19,9 +20,10 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from evaluation.benchmarks import BENCHMARKS
-from evaluation.models import Score
+from evaluation.models import LanguageModel, Score
 from evaluation.statistics import independent_difference
 from leaderboard.breakdowns import FEW, Breakdown, break_down
+from leaderboard.charts import charts
 from leaderboard.facetnames import facet_key, full, short
 from leaderboard.heat import step_of, top_of
 from leaderboard.models import Board
@@ -201,6 +203,41 @@ def test_the_pathway_as_lines_stands_above_its_table(
     text = client.get(f"{BY}/{dimension}/").content.decode()
     assert ('<figure class="lines">' in text) == is_there
     assert not re.search(r'\sstyle="', text)
+
+
+def test_interactive_charts_hold_the_figures_of_the_table(tmp_path: Path, client: Client) -> None:
+    world(tmp_path)
+    html = client.get(f"{BY}/icd_chapter/?view=chart").content.decode()
+    (told,) = re.findall(r'<script id="heat" type="application/json">(.*?)</script>', html)
+    (heat,) = json.loads(told)["data"]
+    assert heat["z"] == [[100 * (20 / 24), 0.0], [25.0, 100.0]]
+    assert heat["text"] == [["83", "(0)"], ["25", "(100)"]]  # in brackets: eight cases
+    assert (
+        heat["customdata"][1][1].startswith(f"{EYE} (H00–H59): 100.0 %, 95 % ") and "n = 8" in heat["customdata"][1][1]
+    )
+    assert "view=table" in html and "83.3" in html and "<noscript>" in html
+    assert "plotly" not in client.get(f"{BY}/icd_chapter/").content.decode()
+
+
+def test_an_interactive_line_has_its_intervals(tmp_path: Path, client: Client) -> None:
+    world(tmp_path)
+    found = broken_down("position")
+    lines, heat = charts(found, "")
+    assert (lines.key, heat.key) == ("lines", "heat")
+    for line, cells in zip(lines.figure["data"], found.cells, strict=True):
+        for place, facet in enumerate(("Q1", "Q2")):
+            value, bars = cells[facet], line["error_y"]
+            assert value.low is not None and value.high is not None
+            assert line["y"][place] == 100 * value.value
+            assert line["y"][place] + bars["array"][place] == pytest.approx(100 * value.high)
+            assert line["y"][place] - bars["arrayminus"][place] == pytest.approx(100 * value.low)
+
+
+def test_no_name_breaks_out_of_a_chart(tmp_path: Path, client: Client) -> None:
+    world(tmp_path)
+    LanguageModel.objects.filter(slug="alder").update(name="</script><script>alert(1)</script>")
+    html = client.get(f"{BY}/icd_chapter/?view=chart").content.decode()
+    assert "<script>" not in html and "alert(1)" in html
 
 
 def test_the_first_line_of_the_pathway_is_the_chosen_one(tmp_path: Path) -> None:

@@ -429,9 +429,9 @@ def breakdowns_of(name: str, *facets: str) -> Check:
     of_ehr, of_live = (("task", *facets[:1]), ("rarity", *facets[1:]))
 
     def check(world: World, role: str, visibility: str) -> None:
-        for query in ("", "view=table", "format=csv", "format=json"):
+        for query in ("", "view=table", "view=chart", "format=csv", "format=json"):
             response = get(world, role, name, EHR_BOARD, *of_ehr, query=query)
-            if not (facets and query == "view=table"):
+            if not (facets and query.startswith("view=")):
                 assert response.status_code == 200
                 assert (world.hidden[visibility].model_name in response.content.decode()) == sees(role, visibility)
             response = get(world, role, name, alone_board(visibility), *of_live, query=query)
