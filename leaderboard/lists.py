@@ -41,7 +41,7 @@ def shown_models(user: Person) -> ModelQuerySet:
 
 def models_page(user: Person) -> dict[str, Any]:
     runs = Run.objects.visible_to(user).live()
-    found = list(shown_models(user))
+    found = sorted(shown_models(user), key=lambda model: (model.name.casefold(), model.pk))
     counts = {
         row["model"]: row
         for row in runs.values("model").annotate(
