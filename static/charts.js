@@ -21,6 +21,7 @@
     const plot = frame.querySelector(".plot");
     const figure = JSON.parse(frame.querySelector("script[type='application/json']").textContent);
     const paint = () => Plotly.relayout(plot, colours(frame));
+    plot.replaceChildren(); // what kept the room
     Plotly.newPlot(plot, figure.data, figure.layout, config).then(paint);
     new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ["data-bs-theme"] });
   }

@@ -19,6 +19,13 @@ SAMPLE_BOARD = "/boards/ehr-bench-sample-full1800-agentic/"
 CASES = "/boards/liveclin-sample-full-chat/"
 WIDTHS = {"wide": 1280, "phone": 390}
 Open = Callable[..., Page]
+# the sum of what moved after it was drawn (0.1 is called good)
+SHIFTED = """() => new Promise(done => {
+  let sum = 0;
+  new PerformanceObserver(list => list.getEntries().forEach(entry => { sum += entry.value; }))
+    .observe({type: "layout-shift", buffered: true});
+  setTimeout(() => done(sum), 100);
+})"""
 
 
 def first_link(page: Page, path: str, beginning: str) -> None:
@@ -133,6 +140,7 @@ def test_page(name: str, width: int, scheme: str, open_page: Open, troubles: lis
     assert overflow <= 0, f"{overflow} px too wide"
     assert page.evaluate("document.documentElement.dataset.bsTheme") == scheme
     assert troubles == []
+    assert page.evaluate(SHIFTED) < 0.02
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
 
