@@ -25,7 +25,7 @@ def score_again(model_admin: RunAdmin, request: HttpRequest, queryset: QuerySet[
         return
     for run in queryset.select_related("split__release__benchmark"):
         try:
-            made = rescore(run, BENCHMARKS[run.split.release.benchmark.slug].evaluators)
+            made = rescore(run, BENCHMARKS[run.split.release.benchmark.slug].standing_evaluators)
         except CannotRescore as error:
             model_admin.message_user(request, f"{run.key} {run}: {error}.", messages.ERROR)
             continue

@@ -67,6 +67,21 @@ def run_key(
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
 
 
+def mark(run: Run, evaluator: Evaluator) -> tuple[Any, ...]:
+    """By which an evaluation is told to be the one that would be made now."""
+    split = run.split
+    return evaluator.name, evaluator.fingerprint, split.fingerprint, split.labels_fingerprint, basis_of(evaluator)
+
+
+def marks(run: Run) -> list[tuple[Any, ...]]:
+    """The marks of a run's current evaluations."""
+    return [
+        (kept.evaluator.name, kept.evaluator.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis)
+        for kept in run.evaluations.all()
+        if kept.current
+    ]
+
+
 def due(run: Run) -> list[Evaluator]:
     """Evaluators of the code, as it is now, that were not applied yet to the run with its split's present gold and labels."""
     now = run.split.fingerprint, run.split.labels_fingerprint

@@ -17,14 +17,14 @@ from django.utils.dateparse import parse_datetime
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.items import SplitItems
 from evaluation.models import LanguageModel, ModelAlias, Run
-from evaluation.protocols.base import Answers, Evaluator, Result, joined
+from evaluation.protocols.base import Answers, Result, joined
 from evaluation.registry import find_model, known_model
 from evaluation.signals import run_loaded
 from ingest import readers
 from ingest.config import Stated
 from ingest.context import Context
 from ingest.effort import Effort
-from ingest.load import basis_of, due, evaluate, load_run, run_key, store_evaluation, store_summaries
+from ingest.load import due, evaluate, load_run, mark, marks, run_key, store_evaluation, store_summaries
 from ingest.models import SourceFile, StoredSummary
 from ingest.readers.base import FileContent, duplicate_counts, printable
 from ingest.report import FindingNote, NotRun, run_entry
@@ -211,7 +211,7 @@ class RunLoader:
         """Whether scored rows lie beside the run that the evaluator of now has not counted against the gold of now."""
         stored = BENCHMARKS[chosen.benchmark].stored_evaluator
         rows = any(one.rows for one in self.summaries.of(chosen) if one.form.removesuffix(mm.MARKDOWN_ONLY) in mm.FORMS)
-        return stored is not None and rows and _mark(run, stored)[:-1] not in [mark[:-1] for mark in _marks(run)]
+        return stored is not None and rows and mark(run, stored)[:-1] not in [mark[:-1] for mark in marks(run)]
 
     def _is_same(self, seen: Seen) -> bool:
         before = self.context.previous.get(seen.path)
@@ -305,9 +305,9 @@ class RunLoader:
         for evaluator, result in run.results:
             if evaluator in wanted:
                 store_evaluation(existing, run.items, run.contents, evaluator, result)
-        kept = _marks(existing)
+        kept = marks(existing)
         for evaluator, result in run.stored:
-            if _mark(existing, evaluator) not in kept:
+            if mark(existing, evaluator) not in kept:
                 store_evaluation(existing, run.items, run.contents, evaluator, result)
         if run.spec.stored_evaluator and not run.stored:
             existing.evaluations.filter(evaluator__name=run.spec.stored_evaluator.name).update(current=False)
@@ -552,17 +552,3 @@ def _by_stored_verdicts(run: ReadRun) -> Results:
     evaluator = stored.over(scored.rows, scored.basis)
     answers = joined([run.answers, run.recovered])
     return [(evaluator, evaluator.evaluate(run.items.specs, answers, run.items.split.fingerprint))]
-
-
-def _mark(run: Run, evaluator: Evaluator) -> tuple[Any, ...]:
-    """By which an evaluation is told to be the one that would be made now."""
-    split = run.split
-    return evaluator.name, evaluator.fingerprint, split.fingerprint, split.labels_fingerprint, basis_of(evaluator)
-
-
-def _marks(run: Run) -> list[tuple[Any, ...]]:
-    return [
-        (kept.evaluator.name, kept.evaluator.fingerprint, kept.gold_fingerprint, kept.labels_fingerprint, kept.basis)
-        for kept in run.evaluations.all()
-        if kept.current
-    ]

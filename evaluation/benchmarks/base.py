@@ -92,10 +92,14 @@ class BenchmarkSpec:
         return self.evaluators[0] if self.evaluators else None
 
     @property
+    def standing_evaluators(self) -> tuple[Evaluator, ...]:
+        """Those that an ingest applies: to every run, and to runs with stored verdicts."""
+        return (*self.evaluators, *((self.stored_evaluator,) if self.stored_evaluator else ()))
+
+    @property
     def all_evaluators(self) -> tuple[Evaluator, ...]:
         """Of every kind, the one that the board shows first."""
-        stored = (self.stored_evaluator,) if self.stored_evaluator else ()
-        return (*self.evaluators, *stored, *self.optional_evaluators)
+        return (*self.standing_evaluators, *self.optional_evaluators)
 
     def named(self, name: str) -> Evaluator | None:
         return next((evaluator for evaluator in self.all_evaluators if evaluator.name == name), None)

@@ -131,10 +131,10 @@ def is_figure(value: Any) -> bool:
 
 def read_rows(seen: Seen, kind: type[R]) -> tuple[list[R], int]:
     """(rows, lines that give none) of a row file. OSError passes through."""
-    return hashed_rows(seen, kind)[:2]
+    return hashed_rows(seen.entry.real, kind)[:2]
 
 
-def hashed_rows(seen: Seen, kind: type[R]) -> tuple[list[R], int, str]:
-    """As `read_rows`, with the sha256 of the file as stored."""
-    reader = LineReader(seen.entry.real, kind, slow=lambda row: msgspec.convert(row, kind))
+def hashed_rows(path: str, kind: type[R]) -> tuple[list[R], int, str]:
+    """As `read_rows` of the file at a path, with the sha256 of the file as stored."""
+    reader = LineReader(path, kind, slow=lambda row: msgspec.convert(row, kind))
     return [row for *_, row in reader], reader.bad_lines, reader.sha256

@@ -37,7 +37,7 @@ def compare(summary: Summary, document: Any, ours: Recomputed) -> Comparison:
     from_answers = dict(numbers(summarise(counted_answers(ours.answers), form)))
     from_rows: dict[tuple[str, ...], float] = {}
     if summary.rows is not None:
-        rows, bad, sha256 = hashed_rows(summary.rows, ScoredRow)
+        rows, bad, sha256 = hashed_rows(summary.rows.entry.real, ScoredRow)
         from_rows = dict(numbers(summarise(counted(rows), form)))
         comparison.stale = stale(rows, joined([ours.answers, ours.recovered]))
         comparison.troubles = _troubles(summary.rows.base, rows, bad, comparison.stale)

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Evaluation, Run
 from leaderboard.beside import published_beside
 from leaderboard.models import Board, ReportedScore
@@ -56,6 +57,35 @@ def test_it_comes_with_the_scored_rows_stays_and_goes_with_them(tmp_path: Path) 
     ingest(tree)
     assert not [evaluation for evaluation in kept() if evaluation.current]
     assert Evaluation.objects.get(evaluator__name="clinseek-mm-raw-2026").current
+
+
+@pytest.mark.django_db
+def test_scoring_again_counts_the_same_scored_rows_by_the_rules_of_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = mm_tree(tmp_path)
+    scored = write_scores(tree, FOLDER, results(gold_rows(), 0))
+    ingest(tree)
+    stored = BENCHMARKS["mm-bench"].stored_evaluator
+    assert stored is not None and called("rescore").out == "Nothing is due.\n"
+    monkeypatch.setattr(type(stored), "description", "Other words, so another fingerprint.")
+    assert called("rescore").code == 0
+    first, new = kept()
+    assert (first.current, new.current, new.basis) == (False, True, first.basis)
+    assert first.evaluator.fingerprint != new.evaluator.fingerprint
+
+    def figures(evaluation: Evaluation) -> list[tuple]:
+        return sorted(evaluation.scores.values_list("metric", "variant", "dimension", "facet", "value", "n"), key=repr)
+
+    assert figures(new) == figures(first) != []
+    assert called("rescore").out == "Nothing is due.\n"
+    assert "1 evaluations made" in called("rescore", "--evaluator", NAME).out and len(kept()) == 3
+    tree.lines(f"{FOLDER}/scored.jsonl", scored[1:])
+    told = called("rescore", "--evaluator", NAME)
+    assert told.code == 1 and f"{FOLDER}/scored.jsonl holds other bytes than were read" in told.err
+    (tmp_path / FOLDER / "scored.jsonl").unlink()
+    assert "is not on this machine" in called("rescore", "--all").err
+    assert len(kept()) == 3
 
 
 @pytest.mark.django_db

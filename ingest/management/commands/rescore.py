@@ -41,7 +41,7 @@ class Command(BaseCommand):
             if missing := sorted(set(options["run"]) - set(runs.values_list("key", flat=True))):
                 raise CommandError(f"no such run, or a superseded one: {', '.join(missing)}", returncode=2)
         names = set(options["evaluator"] or ())
-        always = {each.name for spec in BENCHMARKS.values() for each in spec.evaluators}
+        always = {each.name for spec in BENCHMARKS.values() for each in spec.standing_evaluators}
         on_wish = {each.name: each for spec in BENCHMARKS.values() for each in spec.optional_evaluators}
         if unknown := sorted(names - always - on_wish.keys()):
             raise CommandError(f"no such evaluator: {', '.join(unknown)}", returncode=2)
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if not names and not everything:
             return None
         spec = BENCHMARKS[run.split.release.benchmark.slug]
-        wanted = [each for each in spec.evaluators if everything or each.name in names]
+        wanted = [each for each in spec.standing_evaluators if everything or each.name in names]
         return wanted + [each for each in on_demand(spec) if each.name in names]
 
 
