@@ -12,11 +12,12 @@ from evaluation.labels import built_in
 from evaluation.models import Benchmark, Release, Split
 from evaluation.protocols.llmeval_med import items as scored_items
 from ingest import documents
-from ingest.context import CannotIngest, Context
+from ingest.context import CannotIngest, Context, this_host
 from ingest.gold import GoldFile, GoldShelf
 from ingest.labelling import Labeller
 from ingest.labels import LabelsError
-from ingest.readers.base import FileContent
+from ingest.models import GoldPlace
+from ingest.readers.base import FileContent, printable
 from ingest.select import Chosen, Seen
 
 
@@ -151,7 +152,7 @@ class ItemBook:
             self.context.report.find("error", "bad_gold", path, str(error))
             return FoundItems(None, "no_gold")
         if gold is not None:
-            _keep_counts(split, gold)
+            _keep_place(split, gold)
         return FoundItems(self._labelled(split))
 
     def _labelled(self, split: Split) -> SplitItems:
@@ -166,9 +167,20 @@ class ItemBook:
             self.labeller.put_on(split)
 
 
-def _keep_counts(split: Split, gold: GoldFile) -> None:
-    """What was counted in the gold. The last reading counts, of whichever copy."""
+def _keep_place(split: Split, gold: GoldFile) -> None:
+    """What was counted in the gold, and where pages find it again. The last reading counts, of whichever copy."""
     counts = gold.counts()
     if split.gold_counts != counts:
         split.gold_counts = counts
         split.save(update_fields=["gold_counts"])
+    GoldPlace.objects.update_or_create(
+        split=split,
+        host=this_host(),
+        defaults={
+            "path": printable(gold.path),
+            "place": printable(gold.real),
+            "size": gold.size,
+            "modified_at": gold.modified_at,
+            "sha256": gold.sha256,
+        },
+    )
