@@ -92,6 +92,9 @@ class Split(models.Model):
     labels_fingerprint = models.CharField(
         max_length=64, blank=True, help_text="sha256 over the labels of its items; empty: none."
     )
+    gold_counts = models.JSONField(
+        default=dict, blank=True, help_text="What was counted in the gold file beside its items, when it was last read."
+    )
     items: models.ManyToManyField = models.ManyToManyField("Item", through="SplitItem", related_name="splits")
 
     class Meta:

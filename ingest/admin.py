@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from evaluation.admin import ReadOnly, RunAdmin
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Run
-from ingest.models import Finding, Pass, Source, SourceFile, SourcePlace, StoredSummary
+from ingest.models import Finding, GoldPlace, Pass, Source, SourceFile, SourcePlace, StoredSummary
 from ingest.rescore import CannotRescore, rescore
 
 # A page waits for them; more is work for `manage.py rescore`.
@@ -66,6 +66,14 @@ class SourceFileAdmin(ReadOnly):
     list_filter = ["source", "kind", "fate"]
     list_select_related = ["source", "run__split__release__benchmark"]
     search_fields = ["path", "physical"]
+
+
+@admin.register(GoldPlace)
+class GoldPlaceAdmin(ReadOnly):
+    list_display = ["path", "split", "host", "place", "size", "modified_at"]
+    list_filter = ["split__release__benchmark", "host"]
+    list_select_related = ["split__release__benchmark"]
+    search_fields = ["path", "place"]
 
 
 @admin.register(Finding)

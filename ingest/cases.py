@@ -1,26 +1,27 @@
-"""The texts of a LiveClin case, read from the dataset file where a tree has one. They are stored nowhere else."""
+"""The texts of a LiveClin case, read from the dataset file where it lies. They are stored nowhere else."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from django.db.models import QuerySet
 
 from evaluation.models import Item, Release
 from evaluation.protocols.liveclin import case_id, items
 from ingest import documents, lines
 from ingest.context import this_host
-from ingest.drilldown import MOST_ROW, CannotRead
+from ingest.drilldown import MOST_ROW, CannotRead, check_unchanged
 from ingest.lines import LineReader
-from ingest.models import SourceFile, SourcePlace
+from ingest.models import GoldPlace, SourceFile, SourcePlace
 
-MOST_FIGURE = 20 << 20
-_IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
-_FOLDERS = ("", "image", "images", "figures")
+UNKNOWN = (
+    "It is not known where the dataset file lies: only names and letters are stored. Ingest the results again with it, in "
+    "their tree or with --gold."
+)
 
 
 class _Head(msgspec.Struct):
@@ -34,7 +35,7 @@ class _Head(msgspec.Struct):
 
 @dataclass(frozen=True)
 class CaseText:
-    """A case object of the dataset, and the logical path and folder of its file."""
+    """A case object of the dataset, and the name (as shown) and folder of its file."""
 
     case: dict[str, Any]
     path: str
@@ -46,27 +47,70 @@ class CaseText:
 
 
 def read_case(release: Release, name: str) -> CaseText:
-    """The case of a release. Raises CannotRead where no dataset file of it is known and unchanged on this machine, or where
-    the letters in it are not the gold that is loaded.
+    """The case of a release, from where its gold was last read or else from a dataset in the trees of its runs.
+
+    Raises CannotRead where no dataset file of it is known and unchanged on this machine, or where the letters in it are not
+    the gold that is loaded. Of several files the first one's reason is told.
     """
-    why = "The dataset file is not known: it did not lie in the tree of the results. Only names and letters are stored."
-    for path, real in _datasets(release):
+    reasons = []
+    for path, real, kept in _datasets(release, name):
         try:
-            found = _look_up(real, name)
-        except (OSError, ValueError, EOFError):
-            why = "The dataset file cannot be read."
-            continue
-        if found is None:
-            why = "The case does not stand in the dataset file that is at hand."
-            continue
-        if not _is_loaded(release, found):
-            why = "The dataset file at hand has other letters for this case than the gold that is loaded."
-            continue
-        return CaseText(found, path, os.path.dirname(real))
-    raise CannotRead(why)
+            if kept is not None:
+                _check_place(kept)
+            return _read_from(path, real, release, name)
+        except CannotRead as error:
+            reasons.append(str(error))
+    raise CannotRead(reasons[0] if reasons else UNKNOWN)
 
 
-def _datasets(release: Release) -> Iterator[tuple[str, str]]:
+def kept_places(release: Release, name: str) -> list[str]:
+    """`host:place` of the gold files that hold the case. For staff only: they may lie anywhere."""
+    return [f"{kept.host}:{kept.place}" for kept in _kept(release, name)]
+
+
+def _kept(release: Release, name: str) -> QuerySet[GoldPlace]:
+    return GoldPlace.objects.filter(split__release=release, split__items__case=name).distinct().order_by("pk")
+
+
+def _datasets(release: Release, name: str) -> Iterator[tuple[str, str, GoldPlace | None]]:
+    """(name shown, place on this machine, what is kept of it) of the files that may hold the case, each place once.
+
+    What was read before places were kept lies in a tree: found there by its size.
+    """
+    tried = set()
+    for kept in _kept(release, name):
+        tried.add(kept.place)
+        yield kept.path, kept.place, kept
+    for path, real in _in_trees(release):
+        if real not in tried:
+            tried.add(real)
+            yield path, real, None
+
+
+def _check_place(kept: GoldPlace) -> None:
+    """Raises CannotRead, without the place, where the gold is not what was read."""
+    what = f"dataset file {kept.path}"
+    if kept.host != this_host() or not os.path.isfile(kept.place):
+        raise CannotRead(f"The {what} is gone: it no longer lies where it was read, or not on this machine.")
+    try:
+        check_unchanged(kept, kept.place, what)
+    except OSError as error:
+        raise CannotRead(f"The {what} cannot be read: {error.strerror or 'the system refuses'}.") from error
+
+
+def _read_from(path: str, real: str, release: Release, name: str) -> CaseText:
+    try:
+        found = _look_up(real, name)
+    except (OSError, ValueError, EOFError) as error:
+        raise CannotRead("The dataset file cannot be read.") from error
+    if found is None:
+        raise CannotRead("The case does not stand in the dataset file that is at hand.")
+    if not _is_loaded(release, found):
+        raise CannotRead("The dataset file at hand has other letters for this case than the gold that is loaded.")
+    return CaseText(found, path, os.path.dirname(real))
+
+
+def _in_trees(release: Release) -> Iterator[tuple[str, str]]:
     """(logical path, place on this machine) of the datasets in the trees that brought in the release's runs."""
     files = SourceFile.objects.filter(
         fate="gold",
@@ -96,28 +140,3 @@ def _look_up(real: str, name: str) -> dict[str, Any] | None:
 def _is_loaded(release: Release, case: Mapping[str, Any]) -> bool:
     loaded = dict(Item.objects.filter(release=release, case=case_id(case)).values_list("key", "gold"))
     return bool(loaded) and {item.key: item.gold for item in items([case])}.items() >= loaded.items()
-
-
-# --- figures ----------------------------------------------------------------------------------------------------------
-
-
-def figure(text: CaseText, file: str) -> tuple[bytes, str] | None:
-    """Bytes and type of a figure that lies beside the dataset; None where there is none.
-
-    Only PNG, JPEG, GIF and WebP by their first bytes, only below the dataset's folder, links resolved.
-    """
-    if not re.fullmatch(r"[^\x00]{1,300}", file):
-        return None
-    base = os.path.realpath(text.folder)
-    for folder in _FOLDERS:
-        real = os.path.realpath(os.path.join(base, folder, file))
-        if os.path.commonpath([base, real]) != base or not os.path.isfile(real) or os.stat(real).st_size > MOST_FIGURE:
-            continue
-        with open(real, "rb") as stream:
-            data = stream.read(MOST_FIGURE)
-        kind = next((kind for magic, kind in _IMAGES.items() if data.startswith(magic)), "")
-        if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-            kind = "image/webp"
-        if kind:
-            return data, kind
-    return None

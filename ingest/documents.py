@@ -66,9 +66,9 @@ def read_whole(path: str) -> bytes:
     return unpack(Path(path).read_bytes())
 
 
-def dictionaries(path: str) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file that must be whole, bare NaN as null: ValueError names the first line that is none."""
-    for number, line in enumerate(read_whole(path).removeprefix(BOM).split(b"\n"), 1):
+def dictionaries(data: bytes) -> Iterator[dict[str, Any]]:
+    """The objects of JSON Lines that must be whole, bare NaN as null: ValueError names the first line that is none."""
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         if not line.strip():
             continue
         try:

@@ -18,7 +18,7 @@ from evaluation.protocols.clinseek_rows import from_dict
 from evaluation.protocols.liveclin import QuestionRow
 from ingest import documents, lines
 from ingest.context import this_host
-from ingest.models import SourcePlace
+from ingest.models import GoldPlace, SourcePlace
 from ingest.readers import llmeval_med
 from ingest.readers.base import printable
 
@@ -63,7 +63,7 @@ def read_response(response: Response) -> Found:
     if real is None:
         raise CannotRead("The file is gone: it no longer lies where it was read, or not on this machine.")
     try:
-        checked = _checked(file, real)
+        checked = check_unchanged(file, real)
         row, before = _PARTS.get(slug, _line)(_bytes(response, real), response.pointer)
         answer = BENCHMARKS[slug].read(_TYPED.get(slug, from_dict)(row))
     except OSError as error:
@@ -76,24 +76,24 @@ def read_response(response: Response) -> Found:
     return Found(row, answer, checked, before)
 
 
-def _checked(file: ResultFile, real: str) -> str:
+def check_unchanged(file: ResultFile | GoldPlace, real: str, what: str = "file") -> str:
     """How the file is known to be the one that was read. Raises CannotRead when it is not."""
     status = os.stat(real)
     if status.st_size != file.size:
         raise CannotRead(
-            f"The file has changed: it has {status.st_size:,} bytes, and had {file.size:,} when it was read."
+            f"The {what} has changed: it has {status.st_size:,} bytes, and had {file.size:,} when it was read."
         )
     if datetime.datetime.fromtimestamp(status.st_mtime_ns / 1e9, datetime.UTC) == file.modified_at:
-        return "size and time of the file are those of the reading"
+        return f"size and time of the {what} are those of the reading"
     if status.st_size > MOST_HASHED:
         raise CannotRead(
-            f"The file was touched since it was read, and at {status.st_size:,} bytes it is too large to be hashed for a page. "
-            "Ingest its tree again: unchanged content keeps its run."
+            f"The {what} was touched since it was read, and at {status.st_size:,} bytes it is too large to be hashed for a "
+            "page. Ingest again: unchanged content keeps its run."
         )
     with open(real, "rb") as stream:
         if hashlib.file_digest(stream, "sha256").hexdigest() != file.sha256:
-            raise CannotRead("The file has changed: its sha256 is not the one that was read.")
-    return "the file was touched, and its sha256 is the one that was read"
+            raise CannotRead(f"The {what} has changed: its sha256 is not the one that was read.")
+    return f"the {what} was touched, and its sha256 is the one that was read"
 
 
 def _bytes(response: Response, real: str) -> bytes:

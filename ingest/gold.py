@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import os
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,9 +13,11 @@ from reprlib import repr as short
 from typing import Any
 
 from evaluation.benchmarks import BENCHMARKS
+from evaluation.benchmarks.base import GoldCounter
 from evaluation.protocols.base import ItemSpec
 from ingest import documents
 from ingest.classify import Kind, classify
+from ingest.figures import lies_there
 from ingest.walk import Entry, Fault, walk
 
 _SUFFIXES = (".gz", ".zst", ".jsonl", ".ndjson", ".json")
@@ -20,7 +25,10 @@ _SUFFIXES = (".gz", ".zst", ".jsonl", ".ndjson", ".json")
 
 @dataclass
 class GoldFile:
-    """One gold file. `split` is empty where its name serves all splits; `release` is set where the caller said so."""
+    """One gold file. `split` is empty where its name serves all splits; `release` is set where the caller said so.
+
+    `size` (bytes as stored) and `sha256` are those of the bytes that the items were read from, once they were.
+    """
 
     benchmark: str
     path: str
@@ -28,16 +36,30 @@ class GoldFile:
     split: str
     release: str | None
     form: str
+    modified_at: datetime.datetime
+    size: int = 0
+    sha256: str = ""
     _items: list[ItemSpec] | None = field(default=None, repr=False)
+    _counter: GoldCounter | None = field(default=None, repr=False)
 
     def items(self) -> list[ItemSpec]:
         """Its items, read once. ValueError names the file and what cannot be read; OSError passes through."""
         if self._items is None:
+            spec = BENCHMARKS[self.benchmark]
+            self._counter = spec.counter() if spec.counter else None
             try:
-                self._items = BENCHMARKS[self.benchmark].items(_rows(self))
+                rows = _rows(self)
+                self._items = spec.items(self._counter.over(rows) if self._counter else rows)
             except ValueError as error:
                 raise ValueError(f"{self.path}: {error}") from error
         return self._items
+
+    def counts(self) -> dict[str, int]:
+        """What was counted beside the items, once these were read. It looks which pictures lie beside the file now."""
+        if self._counter is None:
+            return {}
+        folder = os.path.dirname(self.real)
+        return self._counter.counts(lambda file: lies_there(folder, file))
 
     def forget(self) -> None:
         """Let go of the items, which take some megabytes; they are read again when they are asked for again."""
@@ -46,9 +68,12 @@ class GoldFile:
 
 def _rows(gold: GoldFile) -> Iterable[Any]:
     """Gold as it stands, a bare NaN or Infinity as null: no database has a word for it."""
+    stored = Path(gold.real).read_bytes()
+    gold.size, gold.sha256 = len(stored), hashlib.sha256(stored).hexdigest()
+    data = documents.unpack(stored)
     if gold.form == "lines":
-        return documents.dictionaries(gold.real)
-    document = documents.loads(documents.read_whole(gold.real), constant=_null)
+        return documents.dictionaries(data)
+    document = documents.loads(data, constant=_null)
     if gold.form in ("document", "row"):
         return [document]
     rows = list(document.values()) if isinstance(document, dict) else document
@@ -72,7 +97,8 @@ def gold_file(entry: Entry, kind: Kind, release: str | None) -> GoldFile:
     for name in (benchmark, benchmark.replace("-", "_")):
         if stem.startswith(f"{name}_"):
             split = stem.removeprefix(f"{name}_")
-    return GoldFile(benchmark, entry.path, entry.real, split, release, kind.about["form"])
+    modified_at = datetime.datetime.fromtimestamp(entry.mtime_ns / 1e9, datetime.UTC)
+    return GoldFile(benchmark, entry.path, entry.real, split, release, kind.about["form"], modified_at)
 
 
 def given_gold(release: str | None, path: Path) -> Iterator[GoldFile]:

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from evaluation.models import Run
+from evaluation.models import Run, Split
 from evaluation.querysets import run_gate, sees_everything
 
 if TYPE_CHECKING:
@@ -94,6 +94,24 @@ class SourceFile(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["source", "path"], name="source_file")]
+
+    def __str__(self):
+        return self.path
+
+
+class GoldPlace(models.Model):
+    """Where the gold of a split was last read on one host, in a tree or outside it: pages read the texts of cases there."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="gold_places")
+    host = models.CharField(max_length=200)
+    path = models.TextField(help_text="Its name below the tree, or below what --gold named.")
+    place = models.TextField(help_text="Where it lies on the host, links resolved. For staff.")
+    size = models.BigIntegerField()
+    modified_at = models.DateTimeField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["split", "host"], name="gold_place")]
 
     def __str__(self):
         return self.path

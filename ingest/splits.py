@@ -12,11 +12,12 @@ from evaluation.labels import built_in
 from evaluation.models import Benchmark, Release, Split
 from evaluation.protocols.llmeval_med import items as scored_items
 from ingest import documents
-from ingest.context import CannotIngest, Context
-from ingest.gold import GoldShelf
+from ingest.context import CannotIngest, Context, this_host
+from ingest.gold import GoldFile, GoldShelf
 from ingest.labelling import Labeller
 from ingest.labels import LabelsError
-from ingest.readers.base import FileContent
+from ingest.models import GoldPlace
+from ingest.readers.base import FileContent, printable
 from ingest.select import Chosen, Seen
 
 
@@ -91,7 +92,7 @@ class ItemBook:
             self.context.report.find("error", "bad_gold", chosen.path, str(error))
             return FoundItems(None, "no_gold")
         if gold is not None:
-            return self._store(benchmark, release, chosen, specs, gold.path, spec)
+            return self._store(benchmark, release, chosen, specs, gold.path, spec, gold)
         if loaded is not None and not loaded.gold_missing:
             return FoundItems(self._labelled(loaded))
         if chosen.benchmark == "llmeval-med":
@@ -117,7 +118,7 @@ class ItemBook:
         except ValueError as error:
             self.context.report.find("error", "bad_gold", chosen.path, str(error))
             return FoundItems(None, "no_gold")
-        return self._store(benchmark, release, chosen, specs, chosen.path, BENCHMARKS["llmeval-med"], gold_missing=True)
+        return self._store(benchmark, release, chosen, specs, chosen.path, BENCHMARKS["llmeval-med"], None)
 
     def _store(
         self,
@@ -127,8 +128,9 @@ class ItemBook:
         specs: list,
         path: str,
         spec: BenchmarkSpec,
-        gold_missing: bool = False,
+        gold: GoldFile | None,
     ) -> FoundItems:
+        gold_missing = gold is None
         published = self.context.config.expected(chosen.benchmark, chosen.split) or spec.sizes.get(chosen.split)
         size = sum(item.scored for item in specs)
         if published is not None and size != published and not gold_missing:
@@ -149,6 +151,8 @@ class ItemBook:
         except ValueError as error:
             self.context.report.find("error", "bad_gold", path, str(error))
             return FoundItems(None, "no_gold")
+        if gold is not None:
+            _keep_place(split, gold)
         return FoundItems(self._labelled(split))
 
     def _labelled(self, split: Split) -> SplitItems:
@@ -161,3 +165,22 @@ class ItemBook:
             self.labeller.meet(split.release.benchmark.slug, split.items.values_list("key", flat=True))
         else:
             self.labeller.put_on(split)
+
+
+def _keep_place(split: Split, gold: GoldFile) -> None:
+    """What was counted in the gold, and where pages find it again. The last reading counts, of whichever copy."""
+    counts = gold.counts()
+    if split.gold_counts != counts:
+        split.gold_counts = counts
+        split.save(update_fields=["gold_counts"])
+    GoldPlace.objects.update_or_create(
+        split=split,
+        host=this_host(),
+        defaults={
+            "path": printable(gold.path),
+            "place": printable(gold.real),
+            "size": gold.size,
+            "modified_at": gold.modified_at,
+            "sha256": gold.sha256,
+        },
+    )

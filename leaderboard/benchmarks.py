@@ -25,12 +25,15 @@ from leaderboard.tables import Cell, Column, Group, Row, Table
 if TYPE_CHECKING:
     from evaluation.querysets import Person
 
+UNCOUNTED = "the gold was read before this was counted: ingest it again"
 KEPT = 3600  # seconds; a split's items change only with its fingerprint, its facets also with the code
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What is loaded of a split. `facets`: dimension -> facet -> (items, cases); `fits`: items that pass each gold check."""
+    """What is loaded of a split. `facets`: dimension -> facet -> (items, cases); `fits`: items that pass each gold check;
+    `gold`: what was counted in the gold file when it was read.
+    """
 
     items: int = 0
     scored: int = 0
@@ -38,6 +41,7 @@ class Counts:
     clusters: int = 0
     facets: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     fits: dict[str, int] = field(default_factory=dict)
+    gold: dict[str, int] = field(default_factory=dict)
 
     def of(self, how: tuple[str, ...]) -> int | None:
         """What `StatedSize.count` asks for; None where loaded items cannot tell. A dimension that is not there tells nothing."""
@@ -46,6 +50,8 @@ class Counts:
         what, *place = how
         if not place:
             return int(getattr(self, what))
+        if what == "gold":
+            return self.gold.get(place[0])
         facets = self.facets.get(place[0])
         if facets is None:
             return None
@@ -147,7 +153,7 @@ def count_splits(splits: Iterable[Split], spec: BenchmarkSpec) -> dict[str, Coun
 
 def _key(split: Split, spec: BenchmarkSpec) -> str:
     asked = [*spec.dimensions, *(check.name for check in spec.about.gold_checks)]
-    content = json.dumps([split.pk, split.fingerprint, split.gold_missing, asked])
+    content = json.dumps([split.pk, split.fingerprint, split.gold_missing, split.gold_counts, asked])
     return "sizes:" + hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -181,7 +187,15 @@ def _count(splits: list[Split], spec: BenchmarkSpec) -> list[Counts]:
                 fits[split][check.name] += bool(check.fits and check.fits(gold))
     none = {"n": 0, "scored": 0, "cases": 0, "clusters": 0}
     return [
-        Counts(own["n"], own["scored"], own["cases"], own["clusters"], facets.get(split.pk, {}), fits.get(split.pk, {}))
+        Counts(
+            own["n"],
+            own["scored"],
+            own["cases"],
+            own["clusters"],
+            facets.get(split.pk, {}),
+            fits.get(split.pk, {}),
+            split.gold_counts,
+        )
         for split in splits
         for own in [whole.get(split.pk, none)]
     ]
@@ -200,7 +214,12 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
         Column("split", "Split", "text"),
         Column("stated", "Stated", "count"),
         Column("source", "By", "text"),
-        Column("counted", "Counted here", "count", help="From the items that are loaded."),
+        Column(
+            "counted",
+            "Counted here",
+            "count",
+            help="From the items that are loaded, and the gold file when it was read.",
+        ),
         Column("difference", "Difference", "count", help="Counted less stated."),
     )
     rows = []
@@ -212,6 +231,8 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
             if not size.count
             else "this split is not loaded here"
             if own is None or not own.items
+            else UNCOUNTED
+            if size.count[0] == "gold"
             else "the loaded items have no such dimension"
         )
         missing = Cell("–", note=why)
@@ -233,7 +254,9 @@ def sizes_table(spec: BenchmarkSpec, sizes: Iterable[StatedSize], counts: dict[s
     if not any(own.items for own in counts.values()):
         notes.append("No items of this release are loaded here, so nothing could be counted.")
     if any(not size.count for size in stated):
-        notes.append("Loaded items keep neither pictures nor tables nor the pool that questions were drawn from.")
+        notes.append("Loaded items keep neither pictures nor the pool that questions were drawn from.")
+    if ("gold", "images") in (size.count for size in stated):
+        notes.append("An image is counted once a case that names its file, a table each time that it is shown.")
     return Table(
         "sizes",
         f"Sizes of {spec.name} {spec.about.release}",
@@ -299,10 +322,12 @@ def gold_checks(split: Split, counts: Counts, spec: BenchmarkSpec) -> list[tuple
         return [(check.name, "not checked", "the gold was not given") for check in spec.about.gold_checks]
     found = []
     for check in spec.about.gold_checks:
-        if check.fits is None:
-            found.append((check.name, "not checked", "loaded items do not keep what it is about"))
-            continue
-        n = counts.fits.get(check.name, 0)
-        state = "not checked" if not counts.items else "met" if n == counts.items else "not met"
-        found.append((check.name, state, f"{n:,} of {counts.items:,} {spec.item_word}s"))
+        n, of, words = counts.fits.get(check.name, 0), counts.items, f"{spec.item_word}s"
+        if check.counted:
+            if not set(check.counted) <= set(counts.gold):
+                found.append((check.name, "not checked", UNCOUNTED))
+                continue
+            n, of, words = *(counts.gold[name] for name in check.counted), check.words
+        state = "not checked" if not counts.items else "met" if n == of else "not met"
+        found.append((check.name, state, f"{n:,} of {of:,} {words}"))
     return found

@@ -14,8 +14,10 @@ from django.urls import reverse
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Evaluation, Item, ItemScore, Release, Response, Run, SplitItem
 from evaluation.protocols.base import Outcome
-from ingest.cases import CaseText, figure, read_case
+from evaluation.querysets import sees_everything
+from ingest.cases import CaseText, kept_places, read_case
 from ingest.drilldown import CannotRead
+from ingest.figures import figure
 from leaderboard.itemsets import case_link, item_address
 from leaderboard.responses import item_facets
 from leaderboard.runitems import outcome_name, taken
@@ -191,6 +193,7 @@ def case_page(release: Release, case: str, user: Person, page: str | None) -> di
         "shown": _figures(release, case, text, "scenario", text.policy) if text else [],
         "text_path": text.path if text else "",
         "why": why,
+        "places": kept_places(release, case) if sees_everything(user) else [],
         "links": source_links(case, text.case if text else {}),
         "runs": runs,
         "paths": paths,
@@ -257,7 +260,7 @@ def _figures(release: Release, case: str, text: CaseText, place: str, part: dict
             words for words in (as_text(one.get("caption_prefix")), as_text(one.get("caption"))) if words
         )
         query = {"release": release.name, "case": case, "place": place, "number": number}
-        there = figure(text, as_text(one.get("file"))) is not None
+        there = figure(text.folder, as_text(one.get("file"))) is not None
         href = f"{reverse('figure', args=[release.benchmark.slug])}?{urlencode(query)}" if there else ""
         out.append(
             Figure(
@@ -273,7 +276,7 @@ def case_figure(release: Release, case: str, place: str, number: int) -> tuple[b
         text = read_case(release, case)
         mcqs = text.policy.get("mcqs", [])
         part = text.policy if place == "scenario" else dict(enumerate(mcqs, 1))[int(place)]
-        return figure(text, as_text(_details(part, place)[number][1].get("file")))
+        return figure(text.folder, as_text(_details(part, place)[number][1].get("file")))
     except (CannotRead, ValueError, LookupError, OSError, AttributeError):
         return None
 

@@ -18,6 +18,7 @@ PURE = (
     "ingest/classify.py",
     "ingest/config.py",
     "ingest/documents.py",
+    "ingest/figures.py",
     "ingest/labels.py",
     "ingest/lines.py",
     "ingest/readers",

@@ -8,7 +8,8 @@ from typing import Any
 
 # How a size is counted from the loaded items of a split; the empty tuple: loaded items cannot tell.
 # ("items",) all, ("scored",) those in a denominator, ("cases",), ("clusters",) what is resampled,
-# ("facets", dimension) its facets, ("items", dimension, facet) and ("cases", dimension, facet) what carries a facet.
+# ("facets", dimension) its facets, ("items", dimension, facet) and ("cases", dimension, facet) what carries a facet,
+# ("gold", name) what the benchmark's counter counted when the gold file was read.
 Count = tuple[str, ...]
 NOT_COUNTED: Count = ()
 
@@ -36,10 +37,14 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class GoldCheck:
-    """A point that each gold answer should meet; `fits` is None where the loaded items do not keep what it is about."""
+    """A point that the gold should meet: `fits` asks each gold answer; what items do not keep was `counted` when the gold
+    file was read: (how many meet it, of how many), two names of the benchmark's counter, and `words` for what they are.
+    """
 
     name: str
     fits: Callable[[Any], bool] | None = None
+    counted: tuple[str, str] | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True)

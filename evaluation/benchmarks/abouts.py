@@ -16,9 +16,9 @@ LIVECLIN = About(
         StatedSize("Disease clusters", 48, _README, "full", ("facets", "disease_cluster")),
         StatedSize("Rare cases", 1181, _BOTH, "full", ("cases", "rarity", "rare")),
         StatedSize("Cases that are not rare", 226, _BOTH, "full", ("cases", "rarity", "unrare")),
-        StatedSize("Images", 3757, _ENTRY, "full"),
-        StatedSize("Images", 2970, _README, "full"),
-        StatedSize("Tables", 634, _BOTH, "full"),
+        StatedSize("Images", 3757, _ENTRY, "full", ("gold", "images")),
+        StatedSize("Images", 2970, _README, "full", ("gold", "images")),
+        StatedSize("Tables", 634, _BOTH, "full", ("gold", "tables")),
         StatedSize("Cases", 14, _BOTH, "demo", ("cases",), "never ranked"),
     ),
     protocol=(
@@ -53,8 +53,11 @@ LIVECLIN = About(
         GoldCheck(
             "The gold is one letter from A to J", lambda gold: isinstance(gold, str) and gold in tuple("ABCDEFGHIJ")
         ),
-        GoldCheck("Ten options a question"),
-        GoldCheck("Every image is there"),
+        GoldCheck("Ten options a question, A to J", counted=("ten_options", "questions"), words="questions"),
+        GoldCheck(
+            "The right letter is among the options", counted=("letter_among_options", "questions"), words="questions"
+        ),
+        GoldCheck("Every image is there", counted=("images_there", "images"), words="images beside the dataset"),
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,6 +31,17 @@ class OptionalEvaluator(Evaluator, Protocol):
         """The same evaluator with another way to its vectors, such as one that keeps them."""
 
 
+class GoldCounter(Protocol):
+    """Counts what items do not keep, of gold documents while they are read.
+
+    `over` passes them on, `counts` gives names and numbers; it is told which files of a name lie beside the gold file.
+    """
+
+    def over(self, rows: Iterable[Any]) -> Iterator[Any]: ...
+
+    def counts(self, lies_there: Callable[[str], bool]) -> dict[str, int]: ...
+
+
 @dataclass(frozen=True)
 class Citation:
     """What a benchmark's own sources say of how to cite it; what they do not say stays empty, never guessed."""
@@ -47,7 +58,8 @@ class BenchmarkSpec:
     """A benchmark: its words, its rules and its published sizes.
 
     `items` turns gold documents (rows as dictionaries, in file order) into items; it raises ValueError with row, field and
-    value for a row that cannot be read. `read` takes the answer out of a row; `comparable` gives the form in which two
+    value for a row that cannot be read. `counter` makes what counts the same documents, where a check of the gold or a
+    size needs it. `read` takes the answer out of a row; `comparable` gives the form in which two
     answers to one question are the same or not. `sizes` maps a split to its published number of expected items: another number in
     the gold is a warning, never an error. `unit` is the word for what is resampled and counted as independent.
     `evaluators` are applied to every run, the first is the one that the board shows; `stored_evaluator` only to runs with
@@ -65,6 +77,7 @@ class BenchmarkSpec:
     items: Callable[[Iterable[Any]], list[ItemSpec]]
     read: Callable[[Any], Answer]
     comparable: Callable[[Answer], Hashable]
+    counter: Callable[[], GoldCounter] | None = None
     evaluators: tuple[Evaluator, ...] = ()
     stored_evaluator: StoredEvaluator | None = None
     optional_evaluators: tuple[OptionalEvaluator, ...] = ()

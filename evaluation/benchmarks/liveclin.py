@@ -3,6 +3,7 @@
 from evaluation.benchmarks import abouts, examples, icd10
 from evaluation.benchmarks.base import BenchmarkSpec, Citation
 from evaluation.protocols import liveclin
+from evaluation.protocols.liveclin_gold import GoldCounter
 from evaluation.protocols.liveclin_items import FIRST, LAST, MIDDLE
 
 EVALUATOR = liveclin.LiveClinOfficial()
@@ -23,6 +24,7 @@ SPEC = BenchmarkSpec(
     items=liveclin.items,
     read=EVALUATOR.read,
     comparable=lambda answer: answer.prediction,
+    counter=GoldCounter,
     evaluators=(EVALUATOR, liveclin.LiveClinMCQ()),
     dimensions={
         "icd_chapter": "ICD-10 chapter",

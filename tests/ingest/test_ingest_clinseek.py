@@ -14,7 +14,7 @@ import pytest
 from django.db import transaction
 
 from evaluation.models import Evaluation
-from ingest.documents import dictionaries
+from ingest.documents import dictionaries, read_whole
 from ingest.models import SourceFile, StoredSummary
 from ingest.summaries.comparison import numbers
 from tests.ingest.trees import Called, called, ingest, tables
@@ -305,7 +305,7 @@ def test_each_repeat_has_its_own_score_and_null_is_over_all(scored: dict, pack: 
         names = [label.get("atc_name") for label in row["label"]]
         names = names if any(names) else [label["name"] for label in row["label"]]
         golds["_".join(str(part) for part in parts if part is not None)] = {name.lower() for name in names if name}
-    rows = list(dictionaries(str(pack / "external" / "subsets_600_minimax_m2_5" / "results.jsonl")))
+    rows = list(dictionaries(read_whole(str(pack / "external" / "subsets_600_minimax_m2_5" / "results.jsonl"))))
     ours = scored["agent-ehr-bench", "agentic", "subset600", "minimax_m2_5"]
     assert {key[0] for key in ours} == {1, 2, 3, None}
     for repeat in (1, 2, 3, None):

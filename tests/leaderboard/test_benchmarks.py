@@ -16,7 +16,15 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.benchmarks.about import StatedSize
 from evaluation.items import load_items
 from evaluation.models import Split
-from leaderboard.benchmarks import Counts, benchmark_page, count_splits, gold_checks, release_page, sizes_table
+from leaderboard.benchmarks import (
+    UNCOUNTED,
+    Counts,
+    benchmark_page,
+    count_splits,
+    gold_checks,
+    release_page,
+    sizes_table,
+)
 from tests.ingest.trees import SHARED, Tree, answered, ehr_gold, live_case, live_results, run_path
 from tests.leaderboard.worlds import ehr_tree, load
 
@@ -62,8 +70,13 @@ def test_both_sources_stand_beside_what_is_counted(live: Split, client: Client) 
     assert [row[2] for row in rows if row[0] == "Disease clusters"] == ["72", "48"]
     assert [row[2] for row in rows if row[0] == "Images"] == ["3,757", "2,970"]
     assert ["Cases", "full", "1,407", "encyclopaedia entry and repository", "5", "−1,402"] in rows
-    # what is not kept, and a split that is not loaded, are no zeros
-    assert all(row[4:] == ["–", "–"] for row in rows if row[0] == "Images" or row[1] == "demo")
+    assert [row[4:] for row in rows if row[0] == "Images"] == [["0", "−3,757"], ["0", "−2,970"]]
+    # what was not counted, and a split that is not loaded, are no zeros
+    assert all(row[4:] == ["–", "–"] for row in rows if row[1] == "demo")
+    Split.objects.update(gold_counts={})
+    table = benchmark_page(spec, NOBODY)["sizes"]
+    cells = [row.cells[4] for row in table.rows if row.cells[0].text in ("Images", "Tables")]
+    assert {(cell.text, cell.note) for cell in cells} == {("–", UNCOUNTED)} and len(cells) == 3
     page = client.get("/benchmarks/liveclin/").content.decode()
     assert "72" in page and "CC BY-NC-SA 4.0" in page and "2602.16747" in page and live.fingerprint in page
 
@@ -82,7 +95,8 @@ def test_gold_checks(live: Split, tmp_path: Path) -> None:
     spec = BENCHMARKS["liveclin"]
     found = {name: (state, words) for name, state, words in gold_checks(live, count_splits([live], spec)["full"], spec)}
     assert found["The gold is one letter from A to J"] == ("met", "11 of 11 questions")
-    assert found["Ten options a question"][0] == "not checked"
+    assert found["Ten options a question, A to J"] == ("not met", "0 of 11 questions")
+    assert found["Every image is there"] == ("met", "0 of 0 images beside the dataset")
     tree = Tree(tmp_path / "ehr")
     tree.json("gold/ehr_bench.json", ehr_gold({"q1": ["Alpha"], "q2": []}))
     tree.lines(run_path("alder"), [answered("q1", "alpha"), answered("q2", "alpha")])
@@ -90,6 +104,42 @@ def test_gold_checks(live: Split, tmp_path: Path) -> None:
     ehr = BENCHMARKS["ehr-bench"]
     (check,) = gold_checks(run.split, count_splits([run.split], ehr)["full1800"], ehr)
     assert check[1:] == ("not met", "1 of 2 questions")
+
+
+def test_points_that_were_counted_when_the_gold_was_read(tmp_path: Path, client: Client) -> None:
+    """Named with --gold, pictures beside it; counted again with every ingest; the page never says where it lies."""
+    case = live_case("PMC1", "AB")
+    for number, mcq in enumerate(case["exam_creation"]["final_policy"]["mcqs"]):
+        mcq |= {
+            "options": dict.fromkeys("ABCDEFGHIJ", "x"),
+            "image_details": [{"file": f"f{number}.png", "type": "CT"}],
+        }
+    hidden, tree = Tree(tmp_path / "lab"), Tree(tmp_path / "results")
+    dataset = hidden.lines("dataset.jsonl", [case])
+    hidden.bytes("images/f0.png", b"never read")
+    tree.json("aster.json", live_results("aster", {"PMC1": "AB"}))
+
+    def checks() -> dict[str, tuple[str, str]]:
+        text = client.get("/benchmarks/liveclin/2025_H1/").content.decode()
+        assert str(tmp_path) not in text and "dataset.jsonl" not in text
+        page = release_page(BENCHMARKS["liveclin"], "2025_H1", NOBODY)
+        assert page and all(words in text for _, _, words in page["splits"][0]["checks"])
+        return {name: (state, words) for name, state, words in page["splits"][0]["checks"]}
+
+    load(tree, gold=[(None, dataset)])
+    found = checks()
+    assert found["Ten options a question, A to J"] == ("met", "2 of 2 questions")
+    assert found["The right letter is among the options"] == ("met", "2 of 2 questions")
+    assert found["Every image is there"] == ("not met", "1 of 2 images beside the dataset")
+    hidden.bytes("f1.png", b"come later")
+    load(tree, gold=[(None, dataset)])
+    assert checks()["Every image is there"] == ("met", "2 of 2 images beside the dataset")
+    Split.objects.update(gold_counts={})  # read by an older version
+    old = checks()
+    assert old["Every image is there"] == old["Ten options a question, A to J"] == ("not checked", UNCOUNTED)
+    assert old["The gold is one letter from A to J"] == ("met", "2 of 2 questions")
+    load(tree, gold=[(None, dataset)])
+    assert checks()["Every image is there"][0] == "met"
 
 
 def test_a_release_page(live: Split, client: Client, django_assert_max_num_queries: Any) -> None:
@@ -159,9 +209,13 @@ def test_stated_sizes_are_those_of_the_published_facts() -> None:
 def test_what_is_declared_can_be_counted(slug: str) -> None:
     """Every place that a size names is a dimension of the benchmark; no source says one thing twice."""
     spec = BENCHMARKS[slug]
+    counted = spec.counter().counts(lambda file: False) if spec.counter else {}
     for size in spec.about.sizes:
-        assert len(size.count) in (0, 1) or size.count[1] in spec.dimensions
-        assert size.count == () or size.count[0] in ("items", "scored", "cases", "clusters", "facets")
+        assert len(size.count) in (0, 1) or size.count[1] in (counted if size.count[0] == "gold" else spec.dimensions)
+        assert size.count == () or size.count[0] in ("items", "scored", "cases", "clusters", "facets", "gold")
+    for check in spec.about.gold_checks:
+        assert (check.fits is None) == (check.counted is not None) == bool(check.words)
+        assert set(check.counted or ()) <= set(counted)
     said = Counter((size.what, size.split, size.source, size.note) for size in spec.about.sizes)
     assert set(said.values()) == {1}
     assert spec.about.layers and spec.about.fit and spec.about.not_fit and spec.about.protocol

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.models import Benchmark, Item, Run
+from ingest.models import GoldPlace
 from leaderboard.itempages import source_links
 from leaderboard.itemsets import case_address, item_address
 from leaderboard.messages import message_texts, message_views
@@ -211,9 +213,91 @@ def test_a_dataset_that_is_gone_or_other_is_told(reader: Client, tmp_path: Path)
     dataset, address = tmp_path / "data/dataset.jsonl", case_address("liveclin", "2025_H1", "PMC7")
     text = dataset.read_text()
     dataset.write_text(text.replace('"correct_answer": "B"', '"correct_answer": "C"'))
+    assert "The dataset file data/dataset.jsonl has changed: its sha256" in get(reader, address)
+    GoldPlace.objects.all().delete()  # of a tree that was read before places were kept only the size is known
     assert "other letters for this case" in get(reader, address)
+    dataset.write_text(text)
+    assert "Read from" in get(reader, address)
     dataset.unlink()
-    assert "The dataset file is not known" in get(reader, address)
+    assert "It is not known where the dataset file lies" in get(reader, address)
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Tree:
+    """The results in `results`, the dataset with its figure in `data`, outside their tree and named with --gold."""
+    tree = case_tree(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "alder.json").rename(tmp_path / "results/alder.json")
+    load(Tree(tmp_path / "results"), gold=[(None, tmp_path / "data")])
+    return tree
+
+
+CASE = case_address("liveclin", "2025_H1", "PMC7")
+PICTURE = "/cases/liveclin/figure/?release=2025_H1&case=PMC7&place=scenario&number=0"
+
+
+def test_a_dataset_outside_the_tree_is_found_again(reader: Client, people: People, apart: Tree) -> None:
+    text = get(reader, CASE)
+    assert "Which?" in text and "✓ gold" in text and 'Read from <code class="path">dataset.jsonl</code>' in text
+    assert reader.get(PICTURE).content == PNG
+    assert str(apart.root) not in text
+    people["member"].is_staff = True
+    people["member"].save()
+    assert f":{apart.root}/data/dataset.jsonl</code>" in get(reader, CASE)
+
+
+def test_a_dataset_reached_by_a_link_out_of_the_tree_is_found_again(reader: Client, tmp_path: Path) -> None:
+    case_tree(tmp_path)
+    tree = Tree(tmp_path / "results")
+    (tmp_path / "alder.json").rename(tmp_path / "real.json")
+    tree.link("alder.json", "../real.json")
+    tree.link("gold", "../data")
+    (run,) = load(tree, allow_outside=[str(tmp_path)])
+    for kept in (True, False):
+        text = get(reader, CASE)
+        assert "Which?" in text and "gold/dataset.jsonl" in text and str(tmp_path) not in text
+        assert reader.get(PICTURE).content == PNG
+        if kept:
+            GoldPlace.objects.all().delete()
+    assert "Read from its place and checked" in get(reader, f"/runs/{run.key}/items/0/")
+
+
+def test_a_dataset_outside_the_tree_must_be_what_was_read(reader: Client, apart: Tree) -> None:
+    dataset = apart.root / "data/dataset.jsonl"
+    text, size = dataset.read_text(), dataset.stat().st_size
+    os.utime(dataset, (1, 1))
+    assert "Which?" in get(reader, CASE)  # touched only: its sha256 is the one that was read
+    for other, why in (
+        (text.replace("Which?", "Whose?"), "has changed: its sha256 is not the one that was read"),
+        (text + "\n", f"has changed: it has {size + 1:,} bytes, and had {size:,}"),
+    ):
+        dataset.write_text(other)
+        page = get(reader, CASE)
+        assert f"The dataset file dataset.jsonl {why}" in page and "Which?" not in page and "Whose?" not in page
+        assert reader.get(PICTURE).status_code == 404
+    dataset.unlink()
+    page = get(reader, CASE)
+    assert "The dataset file dataset.jsonl is gone" in page and str(apart.root) not in page
+    assert "Gold: <code" in page and reader.get(PICTURE).status_code == 404
+    dataset.write_text(text)
+    Item.objects.filter(key="PMC7:0").update(gold="J")
+    assert "other letters for this case" in get(reader, CASE)
+    GoldPlace.objects.update(host="elsewhere")
+    assert "or not on this machine" in get(reader, CASE)
+    GoldPlace.objects.all().delete()
+    assert "It is not known where the dataset file lies" in get(reader, CASE)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_place_on_disk_is_for_staff_who_may_see_the_items(people: People, apart: Tree, role: str) -> None:
+    Benchmark.objects.update(item_access="members")
+    client = Client()
+    if role != "anonymous":
+        client.force_login(people[role])
+    (apart.root / "data/dataset.jsonl").unlink()
+    answer = client.get(CASE)
+    assert answer.status_code == (404 if role == "anonymous" else 200)
+    assert (str(apart.root) in answer.content.decode()) == (role == "staff")
 
 
 @pytest.mark.parametrize("role", ROLES)
