@@ -71,6 +71,7 @@ class ColumnOut(Schema):
     evaluator: str
     items: str
     over: str
+    over_help: str
     help: str
 
 

@@ -9,7 +9,16 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from leaderboard.boards import INVENTED, board_subtitle, small
-from leaderboard.breakdowns import FEW, Breakdown, break_down, breakdown_table, dimension_label, measured
+from leaderboard.breakdowns import (
+    FEW,
+    Breakdown,
+    adds_up,
+    break_down,
+    breakdown_table,
+    dimension_label,
+    measured,
+    within,
+)
 from leaderboard.charts import charts
 from leaderboard.contrasts import against_median, contrast, pair_of
 from leaderboard.exports import EXPORTS
@@ -83,13 +92,12 @@ def breakdown_page(found: Breakdown, chosen: Given) -> dict[str, Any] | None:
     if pair is None and (chosen.get("one") or chosen.get("other")):
         return None
     chosen_entry = next((entry for entry in found.entries if entry.key == chosen.get("model")), None)
-    only = {name: value for name, value in chosen.items() if name == "metric"}
 
     def link(**more: str) -> str:
         return address(path, chosen, **more)
 
-    def own(key: str) -> str:
-        return address(by_href(board, found.dimension, key), only)
+    def own(dimension: str, facet: str) -> str:
+        return facet_href(found, dimension, facet)
 
     along = found.dimension in found.spec.pathway
     view = chosen.get("view", "")
@@ -101,6 +109,7 @@ def breakdown_page(found: Breakdown, chosen: Given) -> dict[str, Any] | None:
         "table": breakdown_table(found, chosen.get("sort", "")) if view else None,
         "charts": charts(found, chosen.get("sort", "")) if view == "chart" else [],
         "views": [(label, address(path, chosen, view=name), name == view) for name, label in VIEW_NAMES.items()],
+        "over_label": dimension_label(found.spec, found.parent),
         "notes": breakdown_table(found).notes,
         "unsorted": address(path, chosen, sort="") if chosen.get("sort") else "",
         "few": FEW,
@@ -114,25 +123,56 @@ def breakdown_page(found: Breakdown, chosen: Given) -> dict[str, Any] | None:
     }
 
 
+def facet_href(found: Breakdown, dimension: str, facet: str | None = None) -> str:
+    """The board of a facet of any dimension, without a facet that by the dimension; by the same metric, "" where it has none."""
+    metrics = found.measured.get(dimension, [])
+    if found.metric not in metrics:
+        return ""
+    key = "" if facet is None else facet_key(facet)
+    only = {} if found.metric == metrics[0] else {"metric": found.metric}
+    return address(by_href(found.standing.board, dimension, key), only)
+
+
 def facet_page(found: Breakdown, facet: str, chosen: Given) -> dict[str, Any]:
     made = facet_board(found, facet)
-    board = found.standing.board
-    path = by_href(board, found.dimension, facet_key(facet))
+    path = by_href(found.standing.board, found.dimension, facet_key(facet))
     place = found.facets.index(facet)
-    only = {name: value for name, value in chosen.items() if name == "metric"}
     around = [found.facets[n] if 0 <= n < len(found.facets) else None for n in (place - 1, place + 1)]
     links = [
-        (found.short(other), address(by_href(board, found.dimension, facet_key(other)), only))
-        if other is not None
-        else None
+        (found.short(other), facet_href(found, found.dimension, other)) if other is not None else None
         for other in around
     ]
+    group = found.above.get(facet)
+    above = group if group and group.facet is not None else None
     return {
         **_frame(found, chosen, path),
         "facet": made,
         "before": links[0],
         "after": links[1],
-        "whole": address(by_href(board, found.dimension), only),
+        "whole": facet_href(found, found.dimension),
+        "above": above,
+        "above_label": dimension_label(found.spec, found.parent),
+        "above_href": facet_href(found, found.parent, above.facet) if above else "",
+        "below": [
+            _below(found, made, below)
+            for dimension, parent in found.spec.nested.items()
+            if parent == found.dimension and (below := within(found, facet, dimension))
+        ],
+        "few": FEW,
+        "steps": range(STEPS + 1),
+    }
+
+
+def _below(found: Breakdown, made: FacetBoard, below: Breakdown) -> dict[str, Any]:
+    """A facet by the facets that lie in it: a heat map in the order of the facet's own board."""
+    order = {row.key: place for place, row in enumerate(made.table.rows)}
+    heat = heat_map(below, "", None, lambda dimension, facet: facet_href(found, dimension, facet))
+    return {
+        "found": below,
+        "heat": heat._replace(rows=sorted(heat.rows, key=lambda row: order.get(row.key, len(order)))),
+        "title": f"This {small(found.label)} by {small(below.label)}",
+        "note": adds_up(below),
+        "all": facet_href(found, below.dimension),
     }
 
 

@@ -13,6 +13,7 @@ from evaluation.models import Evaluation, Score
 from evaluation.statistics import mean
 from leaderboard.boards import small
 from leaderboard.facetnames import facet_key, full, members, ordered, short
+from leaderboard.nesting import Above, above
 from leaderboard.scores import label_sources, metric_name, metric_unit
 from leaderboard.standings import (
     PARTIAL,
@@ -36,7 +37,8 @@ Chosen = Mapping[str, str]
 class Breakdown:
     """`cells` has, for each entry of `entries`, its figure on each facet that it was measured on; `whole` on all items.
 
-    `measured` maps each dimension of the board to its metrics, the one to begin with first.
+    `measured` maps each dimension of the board to its metrics, the one to begin with first. `above` is what stands above each
+    facet, empty where nothing does; `among` are the places of the items that the breakdown is over, None for all.
     """
 
     standing: Standing
@@ -46,6 +48,8 @@ class Breakdown:
     facets: list[str] = field(default_factory=list)
     cells: list[dict[str, Value]] = field(default_factory=list)
     whole: list[Value | None] = field(default_factory=list)
+    above: dict[str, Above] = field(default_factory=dict)
+    among: np.ndarray | None = None
 
     @property
     def entries(self) -> list[Entry]:
@@ -58,6 +62,11 @@ class Breakdown:
     @property
     def label(self) -> str:
         return dimension_label(self.spec, self.dimension)
+
+    @property
+    def parent(self) -> str:
+        """The dimension that its facets lie in, "" where there is none."""
+        return self.spec.nested.get(self.dimension, "")
 
     @property
     def unit(self) -> str:
@@ -184,6 +193,24 @@ def fill(found: Breakdown) -> None:
         found.cells.append({facet: value for facet, value in cells.items() if value is not None})
         found.whole.append(_entry_value(tables, ("overall", "")))
     found.facets = ordered(found.spec, found.dimension, seen)
+    found.above = above(found.spec, found.standing.board.split, found.dimension, found.facets)
+    found.facets = list(found.above) or found.facets
+
+
+def within(found: Breakdown, facet: str, dimension: str) -> Breakdown | None:
+    """The board over one facet, by the facets of another dimension that lie in it alone: its clusters, if it is a chapter.
+
+    None where there are none, or none with this metric. Up to five queries.
+    """
+    if found.metric not in found.measured.get(dimension, ()) or facet not in found.members:
+        return None
+    below = Breakdown(found.standing, dimension, found.metric, found.measured)
+    fill(below)
+    below.facets = [one for one in below.facets if one in below.above and below.above[one].facet == facet]
+    below.cells = [{one: of[one] for one in below.facets if one in of} for of in below.cells]
+    below.whole = [of.get(facet) for of in found.cells]
+    below.among = found.members[facet]
+    return below if below.facets else None
 
 
 def _entry_value(tables: Sequence[dict], place: tuple[str, str]) -> Value | None:
@@ -243,7 +270,8 @@ def breakdown_table(found: Breakdown, sort: str = "") -> Table:
     columns = [Column("model", "Model", "model"), _facet_column(column, "all", "All", "")]
     for facet in found.facets:
         label = f"{found.short(facet)}, n = {found.n[facet]:,}"
-        columns.append(_facet_column(column, facet_key(facet), label, full(found.spec, found.dimension, facet)))
+        about = full(found.spec, found.dimension, facet)
+        columns.append(_facet_column(column, facet_key(facet), label, about, found.above.get(facet)))
     rows = []
     for number in in_turn(found, sort):
         entry, cells = found.entries[number], found.cells[number]
@@ -269,7 +297,7 @@ def breakdown_table(found: Breakdown, sort: str = "") -> Table:
     )
 
 
-def _facet_column(column: Column, key: str, label: str, about: str) -> Column:
+def _facet_column(column: Column, key: str, label: str, about: str, group: Above | None = None) -> Column:
     return Column(
         key,
         label,
@@ -280,13 +308,15 @@ def _facet_column(column: Column, key: str, label: str, about: str) -> Column:
         metric=column.metric,
         evaluator=column.evaluator,
         items=key,
+        over=group.text if group else "",
+        over_help=group.about if group else "",
         help=about,
     )
 
 
 def notes(found: Breakdown) -> list[str]:
     """Whether the facets add up to the whole and why not, what is unmapped, whose labels they are, and what few means."""
-    out = [_adds_up(found), f"Hatched: fewer than {FEW} {found.word}."]
+    out = [adds_up(found), f"Hatched: fewer than {FEW} {found.word}."]
     newest: Evaluation = found.entries[0].evaluations[0]
     newest.run.split = found.standing.board.split
     if files := label_sources(newest.run, newest).get(found.dimension):
@@ -296,9 +326,10 @@ def notes(found: Breakdown) -> list[str]:
     return out
 
 
-def _adds_up(found: Breakdown) -> str:
+def adds_up(found: Breakdown) -> str:
+    """Whether the columns add up to the whole, and if not, why not."""
     total = max((value.n for value in found.whole if value), default=0)
-    held = list(found.members.values())
+    held = [found.members[facet] for facet in found.facets if facet in found.members]
     counted = sum(found.n.values())
     if not total:
         if found.metric == "first_break":
@@ -306,15 +337,18 @@ def _adds_up(found: Breakdown) -> str:
         return "There is no one figure over everything: the columns do not add up to a whole."
     if not held:
         return f"The columns count {counted:,}, the whole {total:,}: they rest on the answers, not on the items."
-    everything = np.bincount(np.concatenate(held)) if held else np.zeros(0, int)
+    everything = np.bincount(np.concatenate(held))
     in_some, in_several = int((everything > 0).sum()), int((everything > 1).sum())
     items = len(units(found))
+    this = "" if found.among is None else f"this {small(dimension_label(found.spec, found.parent))}"
     if in_some == items and not in_several and counted == total:
-        return f"The columns add up to all {total:,} {found.word}; none is unmapped."
+        where = f" of {this}" if this else ""
+        return f"The columns add up to all {total:,} {found.word}{where}; none is unmapped."
     words = []
     if items - in_some:
+        alone = f" that lies in {this} alone" if this else ""
         words.append(
-            f"{items - in_some:,} of {items:,} {found.word} carry no {small(found.label)} and stand in no column"
+            f"{items - in_some:,} of {items:,} {found.word} carry no {small(found.label)}{alone} and stand in no column"
         )
     if in_several:
         words.append(f"{in_several:,} stand in several columns, as they carry several")
@@ -325,6 +359,8 @@ def _adds_up(found: Breakdown) -> str:
 
 
 def units(found: Breakdown) -> np.ndarray:
-    """Places of all units that the metric counts."""
+    """Places of all units that the metric counts, of those that the breakdown is over."""
     clusters, firsts = found.clusters
+    if found.among is not None:
+        return found.among
     return firsts if found.of_cases else np.arange(len(clusters))

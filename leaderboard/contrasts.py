@@ -197,7 +197,7 @@ def against_median(found: Breakdown, entry: Entry) -> Table:
                     whiskers.cell(own.value - middle, low, high) if low is not None else Cell("–"),
                     Cell(f"{own.n:,}", value=own.n),
                 ),
-                "all",
+                found.above[facet].key if facet in found.above else "all",
             )
         )
     who = "the ranked models" if found.standing.ranked else "all models"
@@ -207,7 +207,11 @@ def against_median(found: Breakdown, entry: Entry) -> Table:
         f"No interval on fewer than {FEWEST} {found.spec.unit}s, or where all samples agree."
     )
     title = f"{entry.model.name} against the median"
-    return Table("against", title, "", columns, tuple(rows), (Group("all", ""),), notes=(note,))
+    groups = dict.fromkeys(
+        Group(group.key, group.text, group.about) if group.facet is None else Group(group.key, group.about)
+        for group in found.above.values()
+    ) or {Group("all", ""): None}
+    return Table("against", title, "", columns, tuple(rows), tuple(groups), notes=(note,))
 
 
 def _to_median(

@@ -29,9 +29,10 @@ def facet_key(facet: str) -> str:
 def ordered(spec: BenchmarkSpec, dimension: str, facets: Iterable[str]) -> list[str]:
     """As the benchmark orders them, the others after them; what says that nothing is known comes last."""
     facets = list(facets)
-    first = [facet for facet in spec.facet_order.get(dimension, ()) if facet in facets]
-    rest = in_order([facet for facet in facets if facet not in first])
-    return sorted([*first, *rest], key=lambda facet: facet in NO_FACET)
+    known = [facet for facet in facets if facet not in NO_FACET]
+    first = [facet for facet in spec.facet_order.get(dimension, ()) if facet in known]
+    rest = in_order([facet for facet in known if facet not in first])
+    return [*first, *rest, *(facet for facet in facets if facet in NO_FACET)]
 
 
 def short(spec: BenchmarkSpec, dimension: str, facet: str) -> str:
@@ -63,3 +64,26 @@ def _members(split_id: int, fingerprint: str, labels: str, gold_missing: bool, d
     for item, facet in held:
         found.setdefault(facet, []).append(place[item])
     return {facet: np.array(sorted(set(items)), dtype=np.int64) for facet, items in found.items()}
+
+
+def carried(split: Split, dimension: str, other: str) -> dict[str, frozenset[str | None]]:
+    """Facet of `dimension` -> the facets of `other` that its items carry, with None where one of them carries none.
+
+    Queries as `members`, for each of the two.
+    """
+    return _carried(split.pk, split.fingerprint, split.labels_fingerprint, split.gold_missing, dimension, other)
+
+
+@lru_cache(64)
+def _carried(
+    split_id: int, fingerprint: str, labels: str, gold_missing: bool, dimension: str, other: str
+) -> dict[str, frozenset[str | None]]:
+    of_item: dict[int, list[str | None]] = {}
+    for name, items in _members(split_id, fingerprint, labels, gold_missing, other).items():
+        for item in items.tolist():
+            of_item.setdefault(item, []).append(name)
+    held = _members(split_id, fingerprint, labels, gold_missing, dimension)
+    return {
+        facet: frozenset(name for item in items.tolist() for name in of_item.get(item, [None]))
+        for facet, items in held.items()
+    }

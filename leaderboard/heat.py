@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import groupby
 from typing import NamedTuple
 
 from leaderboard.breakdowns import FEW, Breakdown, group_of, in_turn
@@ -26,6 +27,16 @@ class Head(NamedTuple):
     few: bool
     sorted_by: str
     sort: str
+    first: bool
+
+
+class Over(NamedTuple):
+    """What stands above neighbouring columns; `href` is the board of the facet that they lie in, "" where it is not one."""
+
+    text: str
+    about: str
+    href: str
+    width: int
 
 
 class HeatCell(NamedTuple):
@@ -45,8 +56,11 @@ class HeatRow(NamedTuple):
 
 
 class Heat(NamedTuple):
-    """`low` and `high` are the ends of the colours; `left_out` counts facets that are not drawn."""
+    """`low` and `high` are the ends of the colours; `left_out` counts facets that are not drawn. `over` is empty where nothing
+    stands above the heads.
+    """
 
+    over: list[Over]
     heads: list[Head]
     rows: list[HeatRow]
     total: str
@@ -73,15 +87,17 @@ def largest(found: Breakdown) -> list[str]:
     return [facet for facet in found.facets if facet in kept]
 
 
-def heat_map(found: Breakdown, sort: str, link: Callable[..., str], own: Callable[[str], str]) -> Heat:
+def heat_map(found: Breakdown, sort: str, link: Callable[..., str] | None, own: Callable[[str, str], str]) -> Heat:
     """The board's entries by the facets, in the order of the board or of one facet.
 
-    `link` makes the address of the page with a changed choice, `own` that of a facet's own board from its key.
+    `link` makes the address of the page with a changed choice, None where nothing can be chosen; `own` that of a facet's own
+    board from its dimension and name.
     """
     shown = largest(found)
     top = top_of([value.value for cells in found.cells for value in cells.values()], found.unit)
     column = found.column
     places = 0 if found.unit == "%" else None
+    over, firsts = _over(found, shown, own) if found.among is None else ([], set())
     rows = []
     for number in in_turn(found, sort):
         entry, cells = found.entries[number], found.cells[number]
@@ -93,35 +109,56 @@ def heat_map(found: Breakdown, sort: str, link: Callable[..., str], own: Callabl
                 entry.model.name,
                 " · ".join(part for part in (entry.snapshot, group) if part),
                 entry.model.get_absolute_url(),
-                [_cell(found, cells.get(facet), top, places, found.n[facet]) for facet in shown],
+                [_cell(found, facet, cells.get(facet), top, places, facet in firsts) for facet in shown],
                 column.format(whole.value) if whole else "–",
-                link(model=entry.key),
+                link(model=entry.key) if link else "",
             )
         )
-    heads = [_head(found, facet, sort, link, own) for facet in shown]
+    heads = [_head(found, facet, sort, link, own, facet in firsts) for facet in shown]
     total = max((value.n for value in found.whole if value), default=0)
     low, high = format_value(0.0, found.unit, 0), format_value(top, found.unit, 0)
-    return Heat(heads, rows, f"{total:,}" if total else "", low, high, len(found.facets) - len(shown))
+    return Heat(over, heads, rows, f"{total:,}" if total else "", low, high, len(found.facets) - len(shown))
 
 
-def _head(found: Breakdown, facet: str, sort: str, link: Callable[..., str], own: Callable[[str], str]) -> Head:
+def _over(found: Breakdown, shown: list[str], own: Callable[[str, str], str]) -> tuple[list[Over], set[str]]:
+    """What stands above the heads, and the first facet below each."""
+    over, firsts = [], set()
+    for group, facets in groupby(shown, key=found.above.get):
+        below = list(facets)
+        if group is not None:
+            href = own(found.parent, group.facet) if group.facet is not None else ""
+            over.append(Over(group.text, group.about, href, len(below)))
+            firsts.add(below[0])
+    return over, firsts
+
+
+def _head(
+    found: Breakdown,
+    facet: str,
+    sort: str,
+    link: Callable[..., str] | None,
+    own: Callable[[str, str], str],
+    first: bool,
+) -> Head:
     key, n = facet_key(facet), found.n[facet]
     lower = found.column.direction == "lower"
     sorted_by = {key: "ascending" if lower else "descending", f"-{key}": "descending" if lower else "ascending"}
     return Head(
         found.short(facet),
         full(found.spec, found.dimension, facet),
-        own(key),
+        own(found.dimension, facet),
         f"{n:,}",
         n < FEW,
         sorted_by.get(sort, ""),
-        link(sort=f"-{key}" if sort == key else key),
+        link(sort=f"-{key}" if sort == key else key) if link else "",
+        first,
     )
 
 
-def _cell(found: Breakdown, value: Value | None, top: float, places: int | None, n: int) -> HeatCell:
+def _cell(found: Breakdown, facet: str, value: Value | None, top: float, places: int | None, first: bool) -> HeatCell:
+    begins = " first" if first else ""
     if value is None:
-        return HeatCell("–", "none", "not measured")
+        return HeatCell("–", f"none{begins}", "not measured")
     column = found.column
     unit = f" {column.unit}" if column.unit else ""
     about = f"{column.format(value.value)}{unit}"
@@ -130,5 +167,5 @@ def _cell(found: Breakdown, value: Value | None, top: float, places: int | None,
     about += f", n = {value.n:,}"
     few = " few" if value.n < FEW else ""
     text = format_value(value.value, found.unit, places)
-    other = f" ({value.n:,})" if value.n != n else ""
-    return HeatCell(f"{text}{other}", f"hm hm-{step_of(value.value, top)}{few}", about)
+    other = f" ({value.n:,})" if value.n != found.n[facet] else ""
+    return HeatCell(f"{text}{other}", f"hm hm-{step_of(value.value, top)}{few}{begins}", about)

@@ -65,8 +65,9 @@ class BenchmarkSpec:
     `evaluators` are applied to every run, the first is the one that the board shows; `stored_evaluator` only to runs with
     scored rows beside them, `optional_evaluators` only on demand.
     `facet_order` gives a dimension's facets in the order that they are shown in (others after them), `facet_name` a facet's
-    name in full or in English, "" where there is no other; `pathway` names the dimensions that run along in time,
-    `mix` those in which a clinic would tell its own cases.
+    name in full or in English, "" where there is no other; `nested` maps a dimension to the one that its facets lie in, as a
+    cluster lies in a chapter; `pathway` names the dimensions that run along in time, `mix` those in which a clinic would tell
+    its own cases.
     """
 
     slug: str
@@ -84,6 +85,7 @@ class BenchmarkSpec:
     dimensions: dict[str, str] = field(default_factory=dict)
     facet_order: dict[str, tuple[str, ...]] = field(default_factory=dict)
     facet_name: Callable[[str, str], str] = lambda dimension, facet: ""
+    nested: dict[str, str] = field(default_factory=dict)
     pathway: tuple[str, ...] = ()
     mix: tuple[str, ...] = ()
     sizes: dict[str, int] = field(default_factory=dict)

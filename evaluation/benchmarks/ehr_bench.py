@@ -54,6 +54,7 @@ SPEC = BenchmarkSpec(
     comparable=lambda answer: prediction_set(answer.prediction),
     evaluators=(EVALUATOR,),
     dimensions={"aggregate": "Named aggregate", "task_type": "Task type", "task_group": "Task group", "task": "Task"},
+    nested={"task": "task_group", "task_group": "task_type"},
     sizes={"full1800": 1800, "smoke20": 900},
     default_release="v1",
     attribution="EHR-Bench and ClinSeek authors",

@@ -47,6 +47,7 @@ SPEC = BenchmarkSpec(
         "table_modality": tuple(liveclin.TABLE_WORDS),
     },
     facet_name=facet_name,
+    nested={"disease_cluster": "icd_chapter", "stage_text": "stage"},
     mix=("icd_chapter", "rarity"),
     pathway=("position", "relative_position", "stage"),
     sizes={},

@@ -45,6 +45,7 @@ SPEC = BenchmarkSpec(
     },
     facet_order={"difficulty": ("易", "中", "难", llmeval_med.NOT_GIVEN)},
     facet_name=lambda dimension, facet: NAMES.get((dimension, facet), ""),
+    nested={"category2": "category"},
     pathway=("round",),
     sizes={"full": 667},
     default_release="2025",

@@ -92,7 +92,7 @@ class Column:
     `kind` is one of KINDS and decides how a cell is drawn: an interval column draws whiskers, a badge column origins.
     `direction` says which end is better. A score column names its `metric`, and where it can the `evaluator`, because
     two figures may only be compared inside both; without a metric it raises ValueError, as for an unknown kind or
-    direction.
+    direction. `over` stands above it and its neighbours of the same, `over_help` says it in full.
     """
 
     key: str
@@ -106,6 +106,7 @@ class Column:
     evaluator: str = ""
     items: str = ""
     over: str = ""
+    over_help: str = ""
     help: str = ""
 
     def __post_init__(self) -> None:

@@ -36,10 +36,11 @@ class Heading(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What stands above neighbouring columns: "" above those that have nothing there."""
+    """What stands above neighbouring columns, `about` in full: "" above those that have nothing there."""
 
     text: str
     width: int
+    about: str
 
 
 class Placed(NamedTuple):
@@ -175,8 +176,9 @@ class Table:
     @cached_property
     def spans(self) -> tuple[Span, ...]:
         """The line above the headings, left to right; empty where no column has anything above it."""
-        found = [(text, len(list(columns))) for text, columns in groupby(self.columns, key=lambda column: column.over)]
-        return tuple(Span(*span) for span in found) if any(text for text, _ in found) else ()
+        runs = groupby(self.columns, key=lambda column: (column.over, column.over_help))
+        found = tuple(Span(text, len(list(columns)), about) for (text, about), columns in runs)
+        return found if any(span.text for span in found) else ()
 
     @cached_property
     def footnotes(self) -> tuple[tuple[str, str], ...]:

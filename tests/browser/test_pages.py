@@ -49,6 +49,10 @@ WAYS: dict[str, Callable[[Page], object]] = {
     "board of a facet": lambda page: page.goto(f"{CASES}?facet=rarity:rare&sort=score&down=1&q=a"),
     "breakdown": lambda page: page.goto(f"{CASES}by/icd_chapter/"),
     "interactive charts": lambda page: page.goto(f"{CASES}by/position/?view=chart"),
+    "clusters under their chapters": lambda page: page.goto(f"{CASES}by/disease_cluster/"),
+    "clusters of a chapter": lambda page: first_link(
+        page, f"{CASES}by/icd_chapter/", f"{CASES}by/icd_chapter/chapter-2"
+    ),
     "pathway": lambda page: page.goto(f"{CASES}by/position/"),
     "board of one facet": lambda page: first_link(page, f"{CASES}by/rarity/", f"{CASES}by/rarity/"),
     "case mix": lambda page: page.goto(f"{CASES}mix/"),
