@@ -15,7 +15,7 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import Evaluation, Run
 from leaderboard.beside import published_beside
 from leaderboard.models import Board, ReportedScore
-from tests.ingest.test_summaries import FULL, SCORED, gold_rows, mm_tree, results, write_scores
+from tests.ingest.mm_scorer import FULL, SCORED, gold_rows, mm_tree, results, write_scores
 from tests.ingest.trees import called, ingest
 
 NAME = "clinseek-mm-stored-2026"
