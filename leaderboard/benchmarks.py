@@ -18,9 +18,9 @@ from django.urls import reverse
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.benchmarks.about import StatedSize
 from evaluation.models import Item, Split, SplitItem
-from leaderboard.boards import INVENTED, board_subtitle
 from leaderboard.models import Board
 from leaderboard.tables import Cell, Column, Group, Row, Table
+from leaderboard.words import INVENTED, board_subtitle
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from leaderboard.boards import INVENTED, board_subtitle, small
 from leaderboard.breakdowns import (
     FEW,
     Breakdown,
@@ -30,6 +29,7 @@ from leaderboard.pathway import pathway
 from leaderboard.scores import metric_name
 from leaderboard.standings import Standing, standings
 from leaderboard.tables import Table
+from leaderboard.words import INVENTED, board_subtitle, small
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

@@ -13,7 +13,6 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from leaderboard.boards import board_subtitle
 from leaderboard.breakdown_pages import (
     breakdown_exported,
     breakdown_of,
@@ -33,6 +32,7 @@ from leaderboard.mix_pages import MixBoard, margin_of, mix_address, mix_of, mix_
 from leaderboard.models import Board
 from leaderboard.tables import Table
 from leaderboard.views import page
+from leaderboard.words import board_subtitle
 
 
 def board_of(slug: str) -> Board:

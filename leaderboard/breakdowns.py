@@ -11,7 +11,6 @@ import numpy as np
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, Score
 from evaluation.statistics import mean
-from leaderboard.boards import small
 from leaderboard.facetnames import facet_key, full, members, ordered, short
 from leaderboard.nesting import Above, above
 from leaderboard.scores import label_sources, metric_name, metric_unit
@@ -26,6 +25,7 @@ from leaderboard.standings import (
     vectors_of,
 )
 from leaderboard.tables import Cell, Column, Group, Row, Table
+from leaderboard.words import small
 
 FEW = 20  # a figure on fewer is hatched
 LOWER_IS_BETTER = frozenset({"error_rate", "first_break", "unsafe_rate", "verdict_flip_rate", "score_flip_rate"})

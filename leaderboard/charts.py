@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leaderboard.boards import small
 from leaderboard.breakdowns import FEW, Breakdown, in_turn
 from leaderboard.facetnames import full
 from leaderboard.heat import largest, top_of
 from leaderboard.pathway import along
 from leaderboard.standings import Entry, Value
 from leaderboard.tables import format_value
+from leaderboard.words import small
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

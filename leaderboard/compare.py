@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, Item, LanguageModel, Run
-from leaderboard.boards import INVENTED, BoardView, small
+from leaderboard.boards import BoardView
 from leaderboard.facetnames import full
 from leaderboard.facets import in_order
 from leaderboard.headtohead import BOTH, CELLS, FIRST, NEITHER, SECOND, Contender, HeadToHead, Part, Refused, compare
@@ -27,6 +27,7 @@ from leaderboard.runitems import Answered, answers_of
 from leaderboard.scores import metric_name
 from leaderboard.standings import Entry, Figure, entries_of, shown
 from leaderboard.tables import Band, Cell, Column, Group, Row, Table, format_value
+from leaderboard.words import INVENTED, small
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person, RunQuerySet

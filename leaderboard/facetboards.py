@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation import statistics
-from leaderboard.boards import in_words, small
 from leaderboard.breakdowns import FEW, GROUPS, Breakdown, figure_cell, group_of, model_cell
 from leaderboard.contrasts import facet_values
 from leaderboard.facetnames import facet_key, full
 from leaderboard.standings import Entry, rank
 from leaderboard.tables import Cell, Column, Row, Table, coverage_cell
+from leaderboard.words import in_words, small
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from evaluation.querysets import sees_everything
-from leaderboard.boards import board_subtitle, board_table, ranking_in_words
+from leaderboard.boardtable import board_table
 from leaderboard.citations import terms
 from leaderboard.models import Board, Freeze
 from leaderboard.standings import rank, standings
 from leaderboard.tables import Table
 from leaderboard.tables.stored import from_dict
+from leaderboard.words import board_subtitle, ranking_in_words
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

@@ -13,7 +13,6 @@ from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import LanguageModel, Run, Score
 from evaluation.querysets import ModelQuerySet
 from ingest.models import Finding, Source
-from leaderboard.boards import day, origin_name, source_in_words
 from leaderboard.compare import family_runs, pairs_of_model
 from leaderboard.filters import address, choices, counted
 from leaderboard.findings import SEVERITIES
@@ -24,6 +23,7 @@ from leaderboard.retries import retries_table
 from leaderboard.scores import metric_name
 from leaderboard.standings import shown
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
+from leaderboard.words import day, origin_name, source_in_words
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

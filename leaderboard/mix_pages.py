@@ -12,13 +12,13 @@ from django.urls import reverse
 
 from evaluation import statistics
 from evaluation.benchmarks import BenchmarkSpec
-from leaderboard.boards import INVENTED, board_subtitle, in_words, small
 from leaderboard.breakdowns import FEW, Breakdown, dimension_label, figure_cell, model_cell, units
 from leaderboard.exports import EXPORTS
 from leaderboard.facetnames import full, short
 from leaderboard.mix import HEADER, OTHER, Margins, Mix, dimensions_for, field_name, from_address
 from leaderboard.standings import Entry, Standing
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
+from leaderboard.words import INVENTED, board_subtitle, in_words, small
 
 MARGIN = 5.0  # points
 # metrics that count right answers: only of them "36 of 100" is said

@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from evaluation import statistics
 from evaluation.models import Evaluation, Evaluator, SplitItem
-from leaderboard.boards import board_subtitle
 from leaderboard.models import Board
 from leaderboard.retries import change, headline_vectors
 from leaderboard.scores import metric_name, metric_unit
 from leaderboard.standings import Entry, standings, units_of
 from leaderboard.tables import Cell, Column, Group, Row, Table
+from leaderboard.words import board_subtitle
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

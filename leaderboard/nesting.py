@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Split
-from leaderboard.boards import small
 from leaderboard.facetnames import carried, facet_key, full, ordered, short
+from leaderboard.words import small
 
 # the first code of a range, by which ICD-10 orders its blocks: `Digestive organs (C15-C26)`
 _CODE = re.compile(r"[(\[]([A-Z]\d\d)")

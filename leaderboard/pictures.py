@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.core.cache import cache
 
 from evaluation.benchmarks import BENCHMARKS
-from leaderboard.boards import INVENTED, BoardView, board_subtitle, view_board
+from leaderboard.boards import BoardView, view_board
 from leaderboard.by_facet import facet_table
 from leaderboard.figures import (
     FORMS,
@@ -28,6 +28,7 @@ from leaderboard.figures import (
 )
 from leaderboard.models import Board
 from leaderboard.tables import Table
+from leaderboard.words import INVENTED, board_subtitle
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Q
 
 from evaluation.models import LanguageModel, Run, is_later
-from leaderboard.boards import board_subtitle, board_table
+from leaderboard.boardtable import board_table
 from leaderboard.compare import compare_address, entry_side
 from leaderboard.models import Board, ReportedScore
 from leaderboard.standings import Entry, Standing, rank, standings
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
+from leaderboard.words import board_subtitle
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

@@ -13,7 +13,6 @@ from django.urls import reverse
 from evaluation.benchmarks import BENCHMARKS, BenchmarkSpec
 from evaluation.models import Evaluation, ResultFile, Run, Score
 from leaderboard.beside import published_beside
-from leaderboard.boards import INVENTED, board_subtitle, day, origin_name
 from leaderboard.compare import near_runs, pairs_of
 from leaderboard.data.links import run_downloads
 from leaderboard.evaluators import current_evaluations, set_beside
@@ -26,6 +25,7 @@ from leaderboard.runfacts import check_facts, count_outcomes, effort_of, effort_
 from leaderboard.runitems import facet_links
 from leaderboard.scores import score_tables
 from leaderboard.tables import format_value
+from leaderboard.words import INVENTED, board_subtitle, day, origin_name
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

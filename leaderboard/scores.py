@@ -9,9 +9,9 @@ from typing import Any
 
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, Run, Score
-from leaderboard.boards import small
 from leaderboard.facets import in_order
 from leaderboard.tables import Cell, Column, Group, Row, Table, format_value
+from leaderboard.words import small
 
 LONG = 20  # rows from which a table is folded
 Place = tuple[str, str]  # metric, variant

@@ -14,10 +14,10 @@ from django.core.cache import cache
 from evaluation import statistics
 from evaluation.benchmarks import BenchmarkSpec
 from evaluation.models import Evaluation, LanguageModel, Score, SplitItem, Vector
-from leaderboard.boards import REPORTED_TIE
 from leaderboard.models import Board, ReportedScore
 from leaderboard.recipes.recipe import ColumnWish, Recipe
 from leaderboard.standings import PARTIAL, STALE, Entry, Standing
+from leaderboard.words import REPORTED_TIE
 
 if TYPE_CHECKING:
     from evaluation.querysets import Person

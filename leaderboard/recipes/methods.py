@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from leaderboard.boards import day
 from leaderboard.models import Board, ReportSource
 from leaderboard.recipes.words import reported_source
 from leaderboard.tables.latex import comment
 from leaderboard.tables.texescape import escape
+from leaderboard.words import day
 
 if TYPE_CHECKING:
     from leaderboard.recipes.build import Built

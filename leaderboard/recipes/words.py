@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from leaderboard.boards import day
 from leaderboard.models import Board, ReportSource
 from leaderboard.recipes.recipe import ColumnWish, Recipe
 from leaderboard.scores import VARIANTS, metric_name
+from leaderboard.words import day
 
 if TYPE_CHECKING:
     from leaderboard.recipes.figures import Figures
