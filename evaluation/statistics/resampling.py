@@ -119,8 +119,11 @@ def resampled_sums(sums: np.ndarray, seed: str, resamples: int) -> Iterator[tupl
     clusters = sums.shape[1]
     whole = clusters * np.abs(sums).max() < 2**24 and bool((sums == np.rint(sums)).all())
     sums = sums.astype(np.float32 if whole else np.float64)
+    used = np.flatnonzero(sums.any(axis=0))  # of a facet a few clusters: the others add nothing
+    some = 2 * len(used) < clusters
+    sums = sums[:, used] if some else sums
     for part, block in blocks(clusters, seed, resamples, sums.dtype):
-        yield part, sums @ block.T
+        yield part, sums @ (block[:, used] if some else block).T
 
 
 def dense(clusters: np.ndarray) -> tuple[np.ndarray, int]:
