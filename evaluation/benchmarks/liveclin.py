@@ -80,7 +80,8 @@ SPEC = BenchmarkSpec(
         "Never compare case accuracy with question accuracy, here or on another benchmark: a model that gets four of five "
         "questions right gets about one of three cases right."
     ),
-    newest_questions={"2025_H1": "2025-06"},  # case reports of the half-year that names the release
+    # case reports of the half-year that names the release; those of the sample are invented
+    newest_questions={"2025_H1": "2025-06", "sample": "2026-06"},
     examples=examples.LIVECLIN,
     about=abouts.LIVECLIN,
 )
