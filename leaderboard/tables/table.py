@@ -140,12 +140,13 @@ class Table:
     @cached_property
     def headings(self) -> tuple[Heading, ...]:
         """The columns as the page draws them. The first model column (else the first column) names the row, the first
-        score column is the headline (not where type marks the best of each column), the first interval column shows the bands.
+        score column is the headline (not where type marks the best of each column or two rankings stand side by side), the
+        first interval column shows the bands.
         """
         kinds = [column.kind for column in self.columns]
         first = {kind: kinds.index(kind) for kind in kinds}
         names = first.get("model", 0)
-        emphatic = any(cell.emphasis for row in self.rows for cell in row.cells)
+        even = kinds.count("rank") > 1 or any(cell.emphasis for row in self.rows for cell in row.cells)
         headings = []
         for place, column in enumerate(self.columns):
             bands = self.bands if place == first.get("interval") else ()
@@ -155,7 +156,7 @@ class Table:
                 f"kind-{column.kind}": True,
                 "num": column.kind in NUMERIC,
                 "names": place == names,
-                "headline": place == first.get("score") and not emphatic,
+                "headline": place == first.get("score") and not even,
             }
             css = " ".join(name for name, given in roles.items() if given)
             sorting = self.sorting[place] if self.sorting and self.sorting[place].href else None
