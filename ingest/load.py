@@ -41,6 +41,7 @@ from ingest.summaries import Comparison
 _LONGEST_PREDICTION = 2_000
 _figures = attrgetter(*(field.name for field in fields(Aggregate)))
 T = TypeVar("T")
+ITEM_SCORE_COLUMNS = ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction")
 RESPONSE_COLUMNS = (
     "run_id",
     "ordinal",
@@ -235,7 +236,7 @@ def store_evaluation(
     )
     insert_rows(
         ItemScore,
-        ("evaluation_id", "ordinal", "outcome", "value", "rule", "prediction"),
+        ITEM_SCORE_COLUMNS,
         _item_score_rows(evaluation.pk, contents, evaluator, result.verdicts),
     )
     insert_rows(
