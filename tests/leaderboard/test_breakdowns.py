@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from django.test import Client
 from hypothesis import given
@@ -22,15 +21,13 @@ from pytest_django import DjangoAssertNumQueries
 from evaluation.benchmarks import BENCHMARKS
 from evaluation.models import LanguageModel, Score
 from evaluation.statistics import independent_difference
-from leaderboard.breakdowns import FEW, Breakdown, break_down
+from leaderboard.breakdowns import FEW
 from leaderboard.charts import charts
 from leaderboard.facetnames import facet_key, full, short
 from leaderboard.heat import step_of, top_of
-from leaderboard.models import Board
 from leaderboard.pathway import _apart, pathway
-from leaderboard.standings import standings
 from tests.ingest.trees import Tree, live_case, live_results
-from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_tree, load
+from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, broken_down, ehr_tree, load
 
 pytestmark = pytest.mark.django_db
 NEOPLASMS, EYE = "Chapter 2: Neoplasms", "Chapter 7: Diseases of the eye and adnexa"
@@ -47,13 +44,6 @@ def world(root: Path, runs: dict[str, list[str]] | None = None) -> None:
     for model, letters in runs.items():
         tree.json(f"{model}.json", live_results(model, {f"PMC{n}": pair for n, pair in enumerate(letters)}))
     load(tree)
-
-
-def broken_down(dimension: str, metric: str = "", slug: str = LIVE_BOARD) -> Breakdown:
-    board = Board.objects.with_benchmark().get(slug=slug)
-    found = break_down(standings([board], AnonymousUser())[0], dimension, metric)
-    assert found is not None
-    return found
 
 
 def rows_of(client: Client, address: str) -> list[dict[str, str]]:

@@ -10,19 +10,16 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from evaluation.benchmarks import BENCHMARKS
 from leaderboard import facetnames
-from leaderboard.breakdowns import Breakdown, break_down, within
+from leaderboard.breakdowns import within
 from leaderboard.facetnames import facet_key
-from leaderboard.models import Board
-from leaderboard.standings import standings
 from tests.ingest.trees import Tree, ehr_gold, live_case, live_results, run_path
-from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, ehr_rows, load
+from tests.leaderboard.worlds import EHR_BOARD, LIVE_BOARD, broken_down, ehr_rows, load
 
 pytestmark = pytest.mark.django_db
 KIDNEY, NEOPLASMS, EYE = (
@@ -47,13 +44,6 @@ def world(root: Path, parts: list[tuple[str, str | None, int]] | None = None) ->
     for model, pairs in (("alder", ["AB"] * 20 + ["CC"] * (len(cases) - 20)), ("birch", ["AC"] * len(cases))):
         tree.json(f"{model}.json", live_results(model, {f"PMC{n}": pair for n, pair in enumerate(pairs)}))
     load(tree)
-
-
-def broken_down(dimension: str, metric: str = "", slug: str = LIVE_BOARD) -> Breakdown:
-    board = Board.objects.with_benchmark().get(slug=slug)
-    found = break_down(standings([board], AnonymousUser())[0], dimension, metric)
-    assert found is not None
-    return found
 
 
 def page(client: Client, address: str) -> str:

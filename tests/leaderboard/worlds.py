@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.contrib.auth.models import AnonymousUser
 
 from evaluation.models import Evaluation, Evaluator, Run, SplitItem, Vector
 from ingest.context import Options
 from ingest.pipeline import ingest
+from leaderboard.breakdowns import Breakdown, break_down
+from leaderboard.models import Board
+from leaderboard.standings import standings
 from tests.ingest.trees import Row, Tree, answered, ehr_gold, live_case, live_results, run_path
 
 QUESTIONS = [f"q{number:02}" for number in range(20)]
@@ -52,6 +56,14 @@ def load(tree: Tree, visibility: str = "public", **options: Any) -> list[Run]:
     assert report.runs, report.findings
     runs = {run.key: run for run in Run.objects.all()}
     return list(dict.fromkeys(runs[entry["id"]] for entry in report.runs))
+
+
+def broken_down(dimension: str, metric: str = "", slug: str = LIVE_BOARD) -> Breakdown:
+    """The board by a dimension, as a visitor sees it."""
+    board = Board.objects.with_benchmark().get(slug=slug)
+    found = break_down(standings([board], AnonymousUser())[0], dimension, metric)
+    assert found is not None
+    return found
 
 
 def older_rules(run: Run, **values: float) -> Evaluation:
