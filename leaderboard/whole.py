@@ -84,7 +84,8 @@ def keep_whole(view: View) -> View:
 
     @wraps(view)
     def kept(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        asked = None if any(name in request.COOKIES for name in COOKIES) else mark()
+        other = any(name in request.COOKIES for name in COOKIES) or hasattr(request, "static_copy")
+        asked = None if other else mark()
         if asked is None or request.method != "GET":
             return view(request, *args, **kwargs)
         key = request.build_absolute_uri(), "gzip" in request.headers.get("Accept-Encoding", "")

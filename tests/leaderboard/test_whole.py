@@ -12,6 +12,7 @@ from django.test import Client
 
 from evaluation.models import Benchmark, LanguageModel, Run
 from leaderboard import whole
+from leaderboard.data.site import write_site
 from leaderboard.runitems import run_items_page  # noqa: F401 - loaded before queries are counted
 from tests.conftest import People
 from tests.leaderboard.worlds import EHR_BOARD, ehr_tree, load
@@ -112,6 +113,13 @@ def test_a_page_that_shows_files_is_made_anew(clock: Clock, client: Client, tmp_
     address = f"/runs/{run.key}/items/1/"
     assert client.get(address).status_code == 200
     assert not any("/items/" in kept for kept, _ in whole._pages)
+
+
+@pytest.mark.django_db
+def test_pages_of_a_copy_without_a_server_are_not_kept(clock: Clock, tmp_path: Path) -> None:
+    load(ehr_tree(tmp_path / "tree", {"alder": 5}))
+    assert write_site(tmp_path / "site") > 5
+    assert not whole._pages
 
 
 @pytest.mark.django_db
