@@ -103,7 +103,8 @@ def test_standard_output_holds_nothing_but_the_document(tree: Tree, tmp_path: Pa
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["rows_loaded"] == 2
     done = manage(database, "scores", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
+    absent = "scores: no clinseek-mm-"  # where the vocabulary is not installed, each evaluator that needs it is named
+    assert done.returncode == 0 and all(line.startswith(absent) for line in done.stderr.splitlines())
     assert len({row["run"] for row in json.loads(done.stdout)}) == 1
 
 
