@@ -17,7 +17,7 @@ import numpy as np
 RESAMPLES = 10_000
 
 _STEP = 2.0**-30
-_BLOCK = 2**18  # counts that are unpacked at a time: 2 MB as float64
+_BLOCK = 2**16  # counts that are unpacked at a time: half a MB as float64
 _CACHE_BYTES = 2**24
 _cache: OrderedDict[tuple[int, str, int], np.ndarray] = OrderedDict()
 _sizes: OrderedDict[tuple[bytes, str, int], np.ndarray] = OrderedDict()
