@@ -19,6 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.ingest import prepare
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 GOAL = 1.2
 
@@ -28,20 +30,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connection
-
-    if connection.vendor != "postgresql":
+    if not os.environ.get("DATABASE_URL", "").startswith("postgres"):
         parser.error("DATABASE_URL names no PostgreSQL server")
-    call_command("migrate", verbosity=0)
+    prepare()
+    from evaluation.models import Run
+
     tables = facts(options.rows)
     with tempfile.TemporaryDirectory() as scratch:
         files = [written(Path(scratch), *table) for table in tables]
         rounds = [(ours(tables), psql(files)) for _ in range(options.repeat)]
-        empty()
+    empty()
+    Run.objects.all().delete()
     own, base = (median(column) for column in zip(*rounds, strict=True))
     count = options.rows * len(tables)
     print(
@@ -69,12 +68,10 @@ def facts(rows: int) -> list[Table]:
     )
     from ingest.load import ITEM_SCORE_COLUMNS, RESPONSE_COLUMNS
 
-    empty()
     benchmark, _ = Benchmark.objects.get_or_create(slug="ehr-bench")
     release, _ = Release.objects.get_or_create(benchmark=benchmark, name="bench")
     split, _ = Split.objects.get_or_create(release=release, name="full", fingerprint="f" * 64)
     model, _ = LanguageModel.objects.get_or_create(slug="bench", name="bench")
-    Run.objects.filter(key="bench").delete()
     run = Run.objects.create(key="bench", split=split, model=model, mode="agentic", repeats=[1])
     file = ResultFile.objects.create(run=run, path="x", physical="x", sha256="0" * 64, size=1, ordinal=0)
     evaluator, _ = Evaluator.objects.get_or_create(name="bench", benchmark=benchmark, fingerprint="0" * 64)

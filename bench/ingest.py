@@ -14,6 +14,7 @@ import json
 import os
 import random
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -129,11 +130,16 @@ def main() -> None:
 
 
 def prepare() -> None:
+    """Migrate the database of DATABASE_URL; exit where it holds runs, for benches write their own and empty it."""
     import django
     from django.core.management import call_command
 
     django.setup()
     call_command("migrate", verbosity=0)
+    from evaluation.models import Run
+
+    if Run.objects.exists():
+        sys.exit("The database of DATABASE_URL holds runs, and benches empty it: name a scratch one.")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from bench.ingest import prepare
+
 BOARD = "liveclin-bench-full-chat"
 STAGES = ("Presentation & Assessment", "Diagnosis & Interpretation", "Therapeutic Strategy", "Follow-up")
 
@@ -106,13 +108,10 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.setdefault("DATABASE_URL", f"sqlite:///{Path(scratch)}/bench.sqlite3")
-        import django
-
-        django.setup()
+        prepare()
         from django.conf import settings
         from django.contrib.auth import get_user_model
         from django.core.cache import cache
-        from django.core.management import call_command
         from django.db import connection
         from django.http import HttpResponse
         from django.test import Client
@@ -124,7 +123,6 @@ def main() -> None:
         from leaderboard.facetnames import facet_key
 
         settings.ALLOWED_HOSTS = ["testserver"]
-        call_command("migrate", verbosity=0)
         fill(options.runs, options.cases)
         urls.urlpatterns.append(path("bench-empty/", lambda request: HttpResponse("")))
         base, side = f"/boards/{BOARD}", partial(entry_side, BOARD)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leaderboard.breakdowns import FEW, Breakdown, in_turn
 from leaderboard.facetnames import full
-from leaderboard.heat import largest, top_of
+from leaderboard.heat import largest, told, top_of
 from leaderboard.pathway import along
 from leaderboard.standings import Entry, Value
 from leaderboard.tables import format_value
@@ -44,7 +44,7 @@ def charts(found: Breakdown, sort: str) -> list[Chart]:
     ends = " to ".join(f"{format_value(end, found.unit, 0)} {found.unit}".strip() for end in (0.0, top))
     about = f"{found.column.label} by {small(found.label)}, dark to light from {ends}"
     made = [Chart("heat", about, _json(_heat(found, sort, top)))]
-    if found.dimension in found.spec.pathway:
+    if found.dimension in found.spec.pathway and len(along(found)) > 1:
         about = f"{found.column.label} along {small(found.label)}, a line a model with 95 % intervals"
         made.insert(0, Chart("lines", about, _json(_lines(found))))
     return made
@@ -78,16 +78,6 @@ def _scaled(found: Breakdown, value: float | None) -> float | None:
     return value if value is None or found.unit != "%" else 100 * value
 
 
-def _about(found: Breakdown, value: Value | None) -> str:
-    if value is None:
-        return "not measured"
-    column = found.column
-    text = f"{column.format(value.value)} {found.unit}".strip()
-    if value.low is not None and value.high is not None:
-        text += f", 95 % {column.format(value.low)}–{column.format(value.high)}"
-    return f"{text}, n = {value.n:,}"
-
-
 def _axis(names: Sequence[str], **more: Any) -> dict[str, Any]:
     """Places by number, as two things may have one name."""
     return {
@@ -102,8 +92,9 @@ def _heat(found: Breakdown, sort: str, top: float) -> Figure:
     rows = [[found.cells[number].get(facet) for facet in facets] for number in turn]
     places = 0 if found.unit == "%" else None
     heads = [shorten(found.short(facet), LONGEST, placeholder="…") for facet in facets]
-
-    slant = 4 * max(map(len, heads))  # a slanting head takes about four pixels a letter upwards and to the right
+    slant = 4 * max(
+        map(len, heads), default=0
+    )  # a slanting head takes about four pixels a letter upwards and to the right
 
     def printed(value: Value | None) -> str:
         if value is None:
@@ -122,9 +113,7 @@ def _heat(found: Breakdown, sort: str, top: float) -> Figure:
     figure.add_heatmap(
         z=[[_scaled(found, value.value) if value else None for value in row] for row in rows],
         text=[[printed(value) for value in row] for row in rows],
-        customdata=[
-            [f"{name}: {_about(found, value)}" for name, value in zip(names, row, strict=True)] for row in rows
-        ],
+        customdata=[[f"{name}: {told(found, value)}" for name, value in zip(names, row, strict=True)] for row in rows],
         texttemplate="%{text}" if len(facets) <= PRINTED else "",
         hovertemplate="<b>%{y}</b><br>%{customdata}<extra></extra>",
         colorscale="Cividis",
@@ -169,7 +158,7 @@ def _lines(found: Breakdown) -> Figure:
                 "arrayminus": [_scaled(found, v.value - v.low) if v and v.low is not None else None for v in bounded],
             },
             customdata=[
-                f"{full(found.spec, found.dimension, facet)}: {_about(found, value)}"
+                f"{full(found.spec, found.dimension, facet)}: {told(found, value)}"
                 for facet, value in zip(facets, values, strict=True)
             ],
             hovertemplate="<b>%{fullData.name}</b><br>%{customdata}<extra></extra>",

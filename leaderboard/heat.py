@@ -158,14 +158,19 @@ def _head(
 def _cell(found: Breakdown, facet: str, value: Value | None, top: float, places: int | None, first: bool) -> HeatCell:
     begins = " first" if first else ""
     if value is None:
-        return HeatCell("–", f"none{begins}", "not measured")
-    column = found.column
-    unit = f" {column.unit}" if column.unit else ""
-    about = f"{column.format(value.value)}{unit}"
-    if value.low is not None and value.high is not None:
-        about += f", 95 % {column.format(value.low)}–{column.format(value.high)}"
-    about += f", n = {value.n:,}"
+        return HeatCell("–", f"none{begins}", told(found, value))
     few = " few" if value.n < FEW else ""
     text = format_value(value.value, found.unit, places)
     other = f" ({value.n:,})" if value.n != found.n[facet] else ""
-    return HeatCell(f"{text}{other}", f"hm hm-{step_of(value.value, top)}{few}{begins}", about)
+    return HeatCell(f"{text}{other}", f"hm hm-{step_of(value.value, top)}{few}{begins}", told(found, value))
+
+
+def told(found: Breakdown, value: Value | None) -> str:
+    """A figure with its interval and n, in words."""
+    if value is None:
+        return "not measured"
+    column = found.column
+    text = f"{column.format(value.value)} {found.unit}".strip()
+    if value.low is not None and value.high is not None:
+        text += f", 95 % {column.format(value.low)}–{column.format(value.high)}"
+    return f"{text}, n = {value.n:,}"

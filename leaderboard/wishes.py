@@ -142,7 +142,7 @@ def selects(standing: Standing, wish: Wish) -> list[Select]:
         if chosen or (len({fact(model) for model in models}) > 1 and values):
             found.append(Select(name, label, [Option(value, text, value == chosen) for value, text in values.items()]))
     if standing.newest_question and (wish.released or any(model.released_on for model in models)):
-        words = {BEFORE: "before the newest questions", AFTER: "after: exposure possible"}
+        words = {BEFORE: "before the newest questions", AFTER: "after the newest questions"}
         found.append(
             Select(
                 "released", "Released", [Option(value, text, value == wish.released) for value, text in words.items()]
